@@ -55,10 +55,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the submissions")
     parser.add_argument("--runs", type=int, default=3, help="the fastest counts")
-    given = parser.parse_args()
-    submissions = max(10, round(SUBMISSIONS * given.scale))
-    commands = [whole_command(submissions) for _ in range(given.runs)]
-    alone = min(attack_alone(submissions) for _ in range(given.runs))
+    options = parser.parse_args()
+    submissions = max(10, round(SUBMISSIONS * options.scale))
+    commands = [whole_command(submissions) for _ in range(options.runs)]
+    alone = min(attack_alone(submissions) for _ in range(options.runs))
     plays = submissions * REPEATS * len(MECHANISMS)
     print(
         json.dumps(

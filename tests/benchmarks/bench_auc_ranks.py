@@ -55,12 +55,12 @@ def peer_seconds(
 
 def split(truth: np.ndarray, board: ArrayPredictions, weights: np.ndarray) -> dict[str, float]:
     """Return milliseconds on one thread: packing once, and sorting and all of one submission."""
-    one = board.values[:1]
-    sorter = RowSorter(one.shape[1])
+    row = board.values[:1]
+    sorter = RowSorter(row.shape[1])
     parts = {
         "pack": lambda: pack_weights(weights),
-        "sort": lambda: sorter.sort(one[0]),
-        "pack, sort and pass": lambda: concordant_pairs(one, truth == 1, weights),
+        "sort": lambda: sorter.sort(row[0]),
+        "pack, sort and pass": lambda: concordant_pairs(row, truth == 1, weights),
     }
     return {name: round(1e3 * least_seconds(part), 2) for name, part in parts.items()}
 

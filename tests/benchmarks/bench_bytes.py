@@ -48,8 +48,8 @@ def free_bytes(competition: Path) -> int:
     """Return the bytes of the database's blocks that hold nothing."""
     with duckdb.connect(str(competition / "arena.duckdb"), read_only=True) as connection:
         query = "SELECT free_blocks * block_size FROM pragma_database_size()"
-        ((found,),) = connection.execute(query).fetchall()
-    return int(found)
+        ((n_bytes,),) = connection.execute(query).fetchall()
+    return int(n_bytes)
 
 
 def per_submission(competition: Path, empty: np.ndarray, count: int) -> dict[str, int]:
@@ -90,17 +90,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the submissions")
     n_files = max(4, round(N_SUBMISSIONS * parser.parse_args().scale))
-    found: dict[str, dict[str, dict[str, int]]] = {"singly": {}, "in_bulk": {}}
+    sizes: dict[str, dict[str, dict[str, int]]] = {"singly": {}, "in_bulk": {}}
     for name, digits in DIGITS.items():
         with tempfile.TemporaryDirectory(prefix="arena-bytes-") as scratch:
             folder = Path(scratch)
             files = write_files(folder / "files", n_files, digits)
-            for way in found:
+            for way in sizes:
                 create(folder / way, History(0, 1, N_ROWS))
-            found["singly"][name] = singly(folder / "singly" / "c", files)
-            found["in_bulk"][name] = in_bulk(folder / "in_bulk" / "c", folder / "files")
-        print(json.dumps({name: {way: own[name] for way, own in found.items()}}), flush=True)
-    print(json.dumps({"benchmark": "bytes", "submissions": n_files, "rows": N_ROWS, **found}))
+            sizes["singly"][name] = singly(folder / "singly" / "c", files)
+            sizes["in_bulk"][name] = in_bulk(folder / "in_bulk" / "c", folder / "files")
+        print(json.dumps({name: {way: own[name] for way, own in sizes.items()}}), flush=True)
+    print(json.dumps({"benchmark": "bytes", "submissions": n_files, "rows": N_ROWS, **sizes}))
 
 
 if __name__ == "__main__":

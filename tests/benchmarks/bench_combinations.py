@@ -33,7 +33,7 @@ def solution(n: int, n_tasks: int) -> tuple[Solution, np.ndarray]:
     """Return rows of two classes in tasks that alternate, as in a shuffled file."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, n)
-    made = Solution(
+    solution_of_tasks = Solution(
         id_column="id",
         targets=(Target("y", ("0", "1")),),
         columns=("y",),
@@ -45,7 +45,7 @@ def solution(n: int, n_tasks: int) -> tuple[Solution, np.ndarray]:
         tasks=np.arange(n) % n_tasks,
         task_names=tuple(f"task {code}" for code in range(n_tasks)),
     )
-    return made, truth
+    return solution_of_tasks, truth
 
 
 def cpu_seconds(call: Callable[[], Any]) -> float:
@@ -61,14 +61,14 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=200)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--resamples", type=int, default=1_000)
-    given = parser.parse_args()
-    m, n = given.submissions, given.rows
+    options = parser.parse_args()
+    m, n = options.submissions, options.rows
     metrics = PluginManager().metrics
     data, truth = solution(n, 20)
     quality = np.linspace(0.1, 0.3, m)[:, np.newaxis]
     noise = np.random.default_rng(1).random((m, n))
     board = ArrayPredictions(0.1 + 0.5 * noise + quality * truth)
-    weights = draw_resamples(n, given.resamples, 0, strata=data.tasks).weights
+    weights = draw_resamples(n, options.resamples, 0, strata=data.tasks).weights
     every = np.ones(n, dtype=np.bool_)
     single = metrics.resolve("brier")
     both = {name: metrics.resolve(name) for name in ("brier", "log_loss")}
@@ -103,14 +103,14 @@ def main() -> None:
             every,
         )
         ranked[n_tasks] = cpu_seconds(
-            lambda m_=metric, y=labels: _rank(m_, y, board, given.resamples)
+            lambda m_=metric, y=labels: _rank(m_, y, board, options.resamples)
         )
     print(
         json.dumps(
             {
                 "submissions": m,
                 "rows": n,
-                "resamples": given.resamples,
+                "resamples": options.resamples,
                 "cpu_seconds": {name: round(value, 2) for name, value in least.items()},
                 "ratio": {
                     name: round(value / least["one metric"], 2) for name, value in least.items()

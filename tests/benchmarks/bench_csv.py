@@ -90,11 +90,13 @@ def measured(folder: Path, ids: list[str], repeats: int) -> dict[str, dict[str, 
     values, labels = rng.random(n_rows).round(6), rng.integers(0, 2, n_rows)
     solution_path, path = folder / "solution.csv", folder / "submission.csv"
     usage = ["Public" if row % 3 == 0 else "Private" for row in range(n_rows)]
-    lines = [f"{one},{y},{use}" for one, y, use in zip(ids, labels, usage, strict=True)]
+    lines = [
+        f"{identifier},{y},{use}" for identifier, y, use in zip(ids, labels, usage, strict=True)
+    ]
     write(solution_path, "id,target,Usage", lines)
     solution = read_solution(solution_path, kind=PredictionKind.PROBABILITY)
     form = SubmissionForm.of(solution)
-    found = {}
+    figures = {}
     for name, order in (("in_order", np.arange(n_rows)), ("shuffled", rng.permutation(n_rows))):
         write(path, "id,target", [f"{ids[row]},{values[row]:.6f}" for row in order])
         read = parse_submission(path, form).values
@@ -111,7 +113,7 @@ def measured(folder: Path, ids: list[str], repeats: int) -> dict[str, dict[str, 
             for _ in range(repeats)
         ]
         arena, arena_cpu, peer, peer_cpu, _, join_cpu = map(min, zip(*times, strict=True))
-        found[name] = {
+        figures[name] = {
             "arena_seconds": round(arena, 4),
             "peer_seconds": round(peer, 4),
             "ratio": round(arena / peer, 2),
@@ -121,7 +123,7 @@ def measured(folder: Path, ids: list[str], repeats: int) -> dict[str, dict[str, 
             "join_cpu_seconds": round(join_cpu, 4),
             "joined_cpu_ratio": round(arena_cpu / (peer_cpu + join_cpu), 2),
         }
-    return found
+    return figures
 
 
 def main() -> None:

@@ -86,10 +86,10 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=30, help="of each run")
     parser.add_argument("--seconds", type=float, default=1.0, help="of a task")
     parser.add_argument("--repeats", type=int, default=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     need("distributed", "dask")
     need("ray", "ray")
-    own = given.tasks * given.seconds
+    own = options.tasks * options.seconds
     ratios: dict[str, dict[str, float]] = {}
     for name, opened in ENGINES.items():
         least = {"waiting": math.inf, "computing": math.inf}
@@ -97,10 +97,10 @@ def main() -> None:
             if engine.workers != WORKERS:
                 raise SystemExit(f"{name} has {engine.workers} workers.")
             times(engine, wait, WORKERS, 0.5)  # so long that no worker is given both
-            for _ in range(given.repeats):
-                elapsed, _ = times(engine, wait, given.tasks, given.seconds)
+            for _ in range(options.repeats):
+                elapsed, _ = times(engine, wait, options.tasks, options.seconds)
                 least["waiting"] = min(least["waiting"], elapsed / (own / WORKERS))
-                _, used = times(engine, compute, given.tasks, given.seconds)
+                _, used = times(engine, compute, options.tasks, options.seconds)
                 if used < 0.75 * own:
                     raise SystemExit(f"Not all processes of {name} were seen.")
                 least["computing"] = min(least["computing"], used / own)
@@ -108,8 +108,8 @@ def main() -> None:
         print(f"{name}: {ratios[name]}", flush=True)
     result = {
         "benchmark": "engines",
-        "tasks": given.tasks,
-        "seconds_of_a_task": given.seconds,
+        "tasks": options.tasks,
+        "seconds_of_a_task": options.seconds,
         "workers": WORKERS,
         "ratios": ratios,
         "load": round(os.getloadavg()[0], 1),

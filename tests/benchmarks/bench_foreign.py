@@ -81,7 +81,7 @@ Function = Callable[..., Any]
 
 
 def tables_case(
-    asked: str,
+    metric_name: str,
     call_by_hand: Callable[[Function, Any, Any], float],
     ids: str,
     rng: np.random.Generator,
@@ -92,40 +92,40 @@ def tables_case(
     from arena_metrics.foreign.loading import function_of
 
     labels = rng.integers(0, 2, ROWS)
-    sent = np.round(0.3 * labels + 0.7 * rng.random((SUBMISSIONS, ROWS)), 6)
+    predictions = np.round(0.3 * labels + 0.7 * rng.random((SUBMISSIONS, ROWS)), 6)
     names = [ids.format(row) for row in range(ROWS)]
-    unbound: Any = PluginManager().metrics.resolve(asked)
+    unbound: Any = PluginManager().metrics.resolve(metric_name)
     metric = unbound.for_rows(RowContext("id", pa.array(names), ("y",), ("y",)))
 
     def frame(values: Any) -> pd.DataFrame:
         text = pd.DataFrame({"id": names, "y": values}).to_csv(index=False)
         return pd.read_csv(io.StringIO(text))
 
-    solution, submissions = frame(labels), [frame(one) for one in sent[:BY_HAND]]
+    solution, submissions = frame(labels), [frame(values) for values in predictions[:BY_HAND]]
     fresh = pd.Series([ids.format(row) for row in range(2 * ROWS)]).astype(solution["id"].dtype)
     function = function_of(metric.request.kind, metric.request.source)
 
-    def call(at: int, counts: Any) -> float:
-        drawn = np.repeat(np.arange(ROWS), counts)
-        left = solution.take(drawn).reset_index(drop=True)
-        right = submissions[at].take(drawn).reset_index(drop=True)
-        left["id"] = right["id"] = fresh.iloc[: len(drawn)]
+    def call(index: int, counts: Any) -> float:
+        rows = np.repeat(np.arange(ROWS), counts)
+        left = solution.take(rows).reset_index(drop=True)
+        right = submissions[index].take(rows).reset_index(drop=True)
+        left["id"] = right["id"] = fresh.iloc[: len(rows)]
         return call_by_hand(function, left, right)
 
-    texts = labels.astype(str).astype(object), sent.astype(str).astype(object)
+    texts = labels.astype(str).astype(object), predictions.astype(str).astype(object)
     return metric, *texts, call
 
 
 def kaggle_case(ids: str, rng: np.random.Generator) -> Row:
     """Return a metric of Kaggle, which gets data frames."""
-    asked = f"kaggle:{FOLDER / 'kaggle_fbeta.py'}(beta=2)"
-    return tables_case(asked, lambda score, *both: score(*both, "id", beta=2), ids, rng)
+    metric = f"kaggle:{FOLDER / 'kaggle_fbeta.py'}(beta=2)"
+    return tables_case(metric, lambda score, *both: score(*both, "id", beta=2), ids, rng)
 
 
 def mlebench_case(rng: np.random.Generator) -> Row:
     """Return a grader of MLE-bench, which gets data frames."""
-    asked = f"mlebench:{FOLDER / 'mle_grade.py'}:grade"
-    return tables_case(asked, lambda grade, left, right: grade(right, left), "{}", rng)
+    metric = f"mlebench:{FOLDER / 'mle_grade.py'}:grade"
+    return tables_case(metric, lambda grade, left, right: grade(right, left), "{}", rng)
 
 
 def evalai_case(rng: np.random.Generator) -> Row:
@@ -137,8 +137,8 @@ def evalai_case(rng: np.random.Generator) -> Row:
         result = evaluate("truth.csv", "sent.csv", "test", submission_metadata={})["result"]
         return result[1]["test_split"]["mae"]
 
-    asked = f"evalai:{FOLDER / 'evalai_metric.py'}(split=test_split,value=mae)"
-    return tables_case(asked, by_hand, "{}", rng)
+    metric = f"evalai:{FOLDER / 'evalai_metric.py'}(split=test_split,value=mae)"
+    return tables_case(metric, by_hand, "{}", rng)
 
 
 def competition_case(rng: np.random.Generator) -> Row:
@@ -154,8 +154,8 @@ def competition_case(rng: np.random.Generator) -> Row:
         import pandas as pd
 
         left["split"] = "public"
-        one = pd.DataFrame({"id": [-1], "y": [0]})
-        left, right = (pd.concat([frame, one]) for frame in (left, right))
+        row = pd.DataFrame({"id": [-1], "y": [0]})
+        left, right = (pd.concat([frame, row]) for frame in (left, right))
         left["split"] = left["split"].fillna("private")
         left.to_csv("solution.csv", index=False)
         Path("submissions").mkdir(exist_ok=True)
@@ -195,18 +195,21 @@ def lists_case(rng: np.random.Generator) -> Row:
 
     truth = rng.integers(0, 3, ROWS)
     guesses = rng.integers(0, 3, (SUBMISSIONS, ROWS))
-    sent = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
+    predictions = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
     unbound: Any = PluginManager().metrics.resolve(f"hf:{FOLDER / 'hf_evaluate.py'}")
     names = pa.array([str(row) for row in range(ROWS)])
     metric = unbound.for_rows(RowContext("id", names, ("y",), ("y",)))
     accuracy = function_of(metric.request.kind, metric.request.source)()
 
-    def call(at: int, counts: Any) -> float:
-        drawn = np.repeat(np.arange(ROWS), counts)
-        given = {"references": truth[drawn].tolist(), "predictions": sent[at][drawn].tolist()}
-        return accuracy._compute(**given)["accuracy"]
+    def call(index: int, counts: Any) -> float:
+        rows = np.repeat(np.arange(ROWS), counts)
+        arguments = {
+            "references": truth[rows].tolist(),
+            "predictions": predictions[index][rows].tolist(),
+        }
+        return accuracy._compute(**arguments)["accuracy"]
 
-    return metric, truth.astype(str).astype(object), sent.astype(str).astype(object), call
+    return metric, truth.astype(str).astype(object), predictions.astype(str).astype(object), call
 
 
 def arrays_case(rng: np.random.Generator) -> Row:
@@ -214,13 +217,13 @@ def arrays_case(rng: np.random.Generator) -> Row:
     sys.path.append(str(FOLDER))
     from plain import mae
 
-    truth, sent = rng.normal(size=ROWS), rng.normal(size=(SUBMISSIONS, ROWS))
+    truth, predictions = rng.normal(size=ROWS), rng.normal(size=(SUBMISSIONS, ROWS))
 
-    def call(at: int, counts: Any) -> float:
-        drawn = np.repeat(np.arange(ROWS), counts)
-        return mae(truth[drawn], sent[at][drawn])
+    def call(index: int, counts: Any) -> float:
+        rows = np.repeat(np.arange(ROWS), counts)
+        return mae(truth[rows], predictions[index][rows])
 
-    return PluginManager().metrics.resolve(f"{FOLDER / 'plain.py'}:mae"), truth, sent, call
+    return PluginManager().metrics.resolve(f"{FOLDER / 'plain.py'}:mae"), truth, predictions, call
 
 
 def sklearn_case(rng: np.random.Generator) -> Row:
@@ -229,14 +232,14 @@ def sklearn_case(rng: np.random.Generator) -> Row:
 
     truth = rng.integers(0, 3, ROWS)
     guesses = rng.integers(0, 3, (SUBMISSIONS, ROWS))
-    sent = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
+    predictions = np.where(rng.random(guesses.shape) < 0.7, truth, guesses)
 
-    def call(at: int, counts: Any) -> float:
-        drawn = np.repeat(np.arange(ROWS), counts)
-        return jaccard_score(truth[drawn], sent[at][drawn], average="macro")
+    def call(index: int, counts: Any) -> float:
+        rows = np.repeat(np.arange(ROWS), counts)
+        return jaccard_score(truth[rows], predictions[index][rows], average="macro")
 
     metric = PluginManager().metrics.resolve("sklearn:jaccard_score(average=macro)")
-    return metric, truth, sent, call
+    return metric, truth, predictions, call
 
 
 CASES: Mapping[str, Callable[[np.random.Generator], Row]] = {
@@ -285,17 +288,17 @@ def loop_seconds(
     processes = [fork.Process(target=loop) for _ in range(workers)]
     for process in processes:
         process.start()
-    found = [results.get() for _ in processes]
+    outcomes = [results.get() for _ in processes]
     for process in processes:
         process.join()
-    scores = np.array(found[0][1])
-    return fmean(seconds for seconds, _ in found) / scores.size, scores
+    scores = np.array(outcomes[0][1])
+    return fmean(seconds for seconds, _ in outcomes) / scores.size, scores
 
 
 def measure(name: str, *, submissions: int, resamples: int, workers: int) -> dict[str, Any]:
     """Return the cost of a call of one metric in milliseconds."""
     rng = np.random.default_rng(0)
-    metric, truth, sent, call = CASES[name](rng)
+    metric, truth, predictions, call = CASES[name](rng)
     weights = np.asfortranarray(draw_resamples(ROWS, resamples, seed=0).weights)
     by_hand = partial(
         loop_seconds, call, weights[:, :200], submissions=min(BY_HAND, submissions), workers=workers
@@ -306,7 +309,7 @@ def measure(name: str, *, submissions: int, resamples: int, workers: int) -> dic
         scores = score_under_weights(
             metric,
             truth,
-            ArrayPredictions(sent[:submissions]),
+            ArrayPredictions(predictions[:submissions]),
             np.ascontiguousarray(weights),
             workers=workers,
         )
@@ -325,11 +328,11 @@ def measure(name: str, *, submissions: int, resamples: int, workers: int) -> dic
 def case(name: str, repeats: int, options: Sequence[str]) -> dict[str, Any]:
     """Measure a metric again and again, each time in a new process."""
     command = [sys.executable, __file__, "--case", name, *options]
-    found = []
+    runs = []
     for _ in range(repeats):
         called = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found.append(json.loads(called.stdout.splitlines()[-1]))
-    least = {key: min(one[key] for one in found) for key in found[0]}
+        runs.append(json.loads(called.stdout.splitlines()[-1]))
+    least = {key: min(run[key] for run in runs) for key in runs[0]}
     return {**least, "ratio": round(least["arena_milliseconds"] / least["loop_milliseconds"], 3)}
 
 
@@ -337,8 +340,8 @@ def calls_without_intervals(n_submissions: int) -> dict[str, float]:
     """Return the calls a submission while commands run with ``--no-intervals``."""
     rng = np.random.default_rng(0)
     rows, counted = 1_000, {}
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
         for name in ("metric", "calls", "sent"):
             (folder / name).mkdir()
         (folder / "metric" / "counted.py").write_text(COUNTED)
@@ -361,8 +364,8 @@ def calls_without_intervals(n_submissions: int) -> dict[str, float]:
         for number in range(n_submissions):
             write(folder / "sent" / f"team-{number}.csv", labels ^ (rng.random(rows) < 0.3))
         metric = f"kaggle:metric/counted.py(calls='{calls}')"
-        given = ("--metric", metric, "--no-intervals")
-        counted["score"] = run("score", "solution.csv", "sent", *given)
+        options = ("--metric", metric, "--no-intervals")
+        counted["score"] = run("score", "solution.csv", "sent", *options)
         run(
             "init", "c", "--solution", "solution.csv", "--metric", metric, "--mechanism", "full",
             "--per-day", "0",
@@ -384,24 +387,24 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="the least time counts")
     parser.add_argument("--workers", type=int, default=available_workers())
     parser.add_argument("--case", choices=CASES, help="measure only this, once")
-    given = parser.parse_args()
-    resamples = max(2, round(RESAMPLES * given.scale))
-    if given.case:
-        size = {"submissions": given.submissions, "resamples": resamples}
-        print(json.dumps(measure(given.case, **size, workers=given.workers)))
+    options = parser.parse_args()
+    resamples = max(2, round(RESAMPLES * options.scale))
+    if options.case:
+        size = {"submissions": options.submissions, "resamples": resamples}
+        print(json.dumps(measure(options.case, **size, workers=options.workers)))
         return
     cases = {}
     for name in CASES:
-        cases[name] = case(name, given.repeats, sys.argv[1:])
+        cases[name] = case(name, options.repeats, sys.argv[1:])
         print(f"{name}: {cases[name]}")
     result = {
         "benchmark": "foreign",
-        "submissions": given.submissions,
+        "submissions": options.submissions,
         "rows": ROWS,
         "resamples": resamples,
-        "workers": given.workers,
+        "workers": options.workers,
         "cases": cases,
-        "calls_a_submission": calls_without_intervals(min(20, given.submissions)),
+        "calls_a_submission": calls_without_intervals(min(20, options.submissions)),
         "load": round(os.getloadavg()[0], 1),
     }
     print(json.dumps(result))

@@ -122,11 +122,11 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
         }
         for number in numbers:
             team_number = (number - 1) % history.teams
-            team, sent = (
+            team, submitted = (
                 f"team {team_number:06}",
                 START + timedelta(days=DAYS * number / history.submissions),
             )
-            day = sent.date().isoformat()
+            day = submitted.date().isoformat()
             for name in (day, "total"):
                 used[team, name] = used.get((team, name), 0) + 1
             score = round(0.9 - 0.4 * team_number / history.teams, 6)
@@ -134,7 +134,7 @@ def append(store: Store, history: History, samples: np.ndarray) -> None:
             state = {"score": score, "bar": 1 - score, "submission": best}
             instance = team if history.scope == "team" else f"rank {team_number + 1}"
             digest = sha256(f"{number}".encode()).hexdigest()
-            stored = as_stored(sent)
+            stored = as_stored(submitted)
             row = (
                 number, team, f"{number}.csv", digest, digest, "accepted", stored, "[]", False, "",
             )  # fmt: skip
@@ -224,12 +224,12 @@ def measured(
 
     They take turns, because the load of the machine changes, and only adds to the time.
     """
-    found: list[dict[str, float]] = [{} for _ in (nowhere, *competitions)]
+    costs: list[dict[str, float]] = [{} for _ in (nowhere, *competitions)]
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "predictions.csv"
         for number in range(repeats + 1):
             write_submission(file, predictions(rows, 0.4, secrets.randbits(32)))
-            for own, folder in zip(found, (nowhere, *competitions), strict=True):
+            for own, folder in zip(costs, (nowhere, *competitions), strict=True):
                 submit = ("submit", file, "-t", team, "-C", folder, "--json")
                 commands = {
                     "submit": submit,
@@ -241,7 +241,7 @@ def measured(
                     # The first opens the journal and warms the caches of the disk.
                     if number or not repeats:
                         own[name] = min(own.get(name, seconds), seconds)
-    return found
+    return costs
 
 
 def main() -> None:
@@ -263,7 +263,7 @@ def main() -> None:
     chosen = options.mechanism
     mechanisms = MECHANISMS if chosen == "all" else re.split(r",(?![^(]*\))", chosen)
     nowhere = Path(tempfile.mkdtemp(prefix="arena-growth-"))
-    found: dict[tuple[int, str, str], dict[str, float]] = {}
+    costs: dict[tuple[int, str, str], dict[str, float]] = {}
     root = options.keep or nowhere
     try:
         for mechanism, scope in itertools.product(mechanisms, scopes):
@@ -282,7 +282,7 @@ def main() -> None:
             )
             print(json.dumps({"start": {phase: round(value, 3) for phase, value in start.items()}}))
             for length, folder, own in zip(lengths, competitions, seconds, strict=True):
-                found[length, mechanism, scope] = {
+                costs[length, mechanism, scope] = {
                     phase: own[phase] - start[phase] for phase in own
                 }
                 line: dict[str, Any] = {
@@ -304,7 +304,7 @@ def main() -> None:
         short, long = lengths[0], lengths[-1]
         return max(
             round(
-                found[long, mechanism, scope][command] / found[short, mechanism, scope][command], 2
+                costs[long, mechanism, scope][command] / costs[short, mechanism, scope][command], 2
             )
             for mechanism in mechanisms
         )
@@ -316,7 +316,7 @@ def main() -> None:
         "submit_rank_scope_ratio": ("submit", "rank"),
     }
     result: dict[str, Any] = {name: ratio(*of) for name, of in ratios.items() if of[1] in scopes}
-    longest = [own["submit"] for (length, *_), own in found.items() if length == lengths[-1]]
+    longest = [own["submit"] for (length, *_), own in costs.items() if length == lengths[-1]]
     result |= {"submissions": lengths, "teams": options.teams}
     result |= {"submit_seconds": round(max(longest), 3)}
     print(json.dumps(result))

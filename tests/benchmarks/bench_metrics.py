@@ -216,9 +216,9 @@ def _calls(
     true, offsets = read(truth), np.arange(peer.rows_of_unit)
     for call in range(CALLS):
         prediction = read(predictions[call % len(predictions)])
-        drawn = weights[:: peer.rows_of_unit, call % weights.shape[1]]
+        counts = weights[:: peer.rows_of_unit, call % weights.shape[1]]
         started = time.process_time()
-        units = np.repeat(np.arange(len(drawn)), drawn)
+        units = np.repeat(np.arange(len(counts)), counts)
         rows = (units[:, np.newaxis] * peer.rows_of_unit + offsets).ravel()
         score = peer.score(true[rows], prediction[rows])
         calls.append((float(score), time.process_time() - started))

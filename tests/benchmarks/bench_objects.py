@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--place", default="predictions", help="folder, or a URL s3://…")
     arguments = parser.parse_args()
     m = max(2, round(N_SUBMISSIONS * arguments.scale))
-    found, matrices = {}, []
+    figures, matrices = {}, []
     with tempfile.TemporaryDirectory() as name:
         for kind, place in (("table", None), ("objects", arguments.place)):
             with Store.open(Path(name) / f"{kind}.duckdb") as store:
@@ -51,7 +51,7 @@ def main() -> None:
                 seconds, matrix = best_of(lambda store=store: with_arena(store, m))
                 reading = (time.process_time() - before) / 5
             matrices.append(matrix)
-            found |= {
+            figures |= {
                 f"{kind}_write_seconds": round(written, 3),
                 f"{kind}_write_processor_seconds": round(busy, 3),
                 f"{kind}_read_seconds": round(seconds, 3),
@@ -66,10 +66,10 @@ def main() -> None:
                 "benchmark": "objects",
                 "submissions": m,
                 "rows": N_ROWS,
-                **found,
+                **figures,
                 "objects_megabytes": round(size / 1e6, 1),
                 "table_megabytes": round(table / 1e6, 1),
-                "ratio": round(found["table_read_seconds"] / found["objects_read_seconds"], 2),
+                "ratio": round(figures["table_read_seconds"] / figures["objects_read_seconds"], 2),
             }
         )
     )

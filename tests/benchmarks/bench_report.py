@@ -72,9 +72,9 @@ def main() -> None:
         file = folder.parent / "report.html"
         size = file.stat().st_size
         with chromium() as browser:
-            seen = [opened(browser, file) for _ in range(options.repeats)]
+            measures = [opened(browser, file) for _ in range(options.repeats)]
             pages = pages_on_paper(browser, file)
-    seconds, paints, nodes = zip(*seen, strict=True)
+    seconds, paints, nodes = zip(*measures, strict=True)
     result = {
         "benchmark": "report",
         "teams": options.teams,

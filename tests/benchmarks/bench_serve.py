@@ -71,7 +71,7 @@ def make_competition(folder: Path, n_rows: int, mechanism: str) -> list[bytes]:
     rng = np.random.default_rng(1)
     truth = rng.random(n_rows) < 0.5
     solution = folder.parent / "solution.csv"
-    write_csv(solution, ["id", "y"], [(f"r{i}", int(one)) for i, one in enumerate(truth)])
+    write_csv(solution, ["id", "y"], [(f"r{i}", int(label)) for i, label in enumerate(truth)])
     settings = Settings.model_validate(
         {
             "metric": {"name": "roc_auc"},
@@ -115,7 +115,7 @@ def upload(server: Server, token: str, key: str, file: bytes, tally: Tally) -> N
         "Content-Type": "text/csv",
     }
     path = f"/api/v1/{NAME}/submissions?file=bench.csv"
-    known = tally.acknowledged.get(key)
+    first_request = tally.acknowledged.get(key)
     until = time.monotonic() + DRAIN_SECONDS
     while time.monotonic() < until:
         start = time.perf_counter()
@@ -125,7 +125,7 @@ def upload(server: Server, token: str, key: str, file: bytes, tally: Tally) -> N
                 request = json.loads(body)["request"]
                 with tally.lock:
                     tally.uploads.append(time.perf_counter() - start)
-                    tally.changed += known not in {None, request}
+                    tally.changed += first_request not in {None, request}
                     tally.acknowledged[key] = request
                 return
             if status < 500 and status != 429:
@@ -139,14 +139,14 @@ def paced(
     rate: float, until: float, rng: random.Random, bursts: Sequence[float] = ()
 ) -> Iterator[None]:
     """Yield at random times at an average rate until a time; four times as often in bursts."""
-    at = time.monotonic()
+    moment = time.monotonic()
     while True:
-        in_burst = any(start <= at < start + BURST_SECONDS for start in bursts)
-        at += rng.expovariate(rate * (BURST_FACTOR if in_burst else 1.0))
-        at = max(at, time.monotonic() - 1.0)
-        if at > until:
+        in_burst = any(start <= moment < start + BURST_SECONDS for start in bursts)
+        moment += rng.expovariate(rate * (BURST_FACTOR if in_burst else 1.0))
+        moment = max(moment, time.monotonic() - 1.0)
+        if moment > until:
             return
-        time.sleep(max(at - time.monotonic(), 0.0))
+        time.sleep(max(moment - time.monotonic(), 0.0))
         yield
 
 
@@ -201,8 +201,8 @@ def keep_reading(server: Server, rate: float, until: float, tally: Tally, seed: 
 
 def keep_killing(server: Server, times: list[float], tally: Tally, rng: random.Random) -> None:
     """Kill a process of a random role at each time; wait for one that is being started."""
-    for at in times:
-        time.sleep(max(at - time.monotonic(), 0.0))
+    for moment in times:
+        time.sleep(max(moment - time.monotonic(), 0.0))
         killed = False
         while not killed and server.process.poll() is None:
             role = rng.choice(ROLES)
@@ -217,16 +217,17 @@ def keep_killing(server: Server, times: list[float], tally: Tally, rng: random.R
 
 
 def load(
-    server: Server, tokens: list[str], files: list[bytes], given: argparse.Namespace, tally: Tally
+    server: Server, tokens: list[str], files: list[bytes], options: argparse.Namespace, tally: Tally
 ) -> None:
     """Upload, read and kill for the given time."""
     begun = time.monotonic()
-    until = begun + given.seconds
+    until = begun + options.seconds
     bursts = [
-        begun + (number + 0.5) * given.seconds / given.bursts for number in range(given.bursts)
+        begun + (number + 0.5) * options.seconds / options.bursts
+        for number in range(options.bursts)
     ]
-    rng = random.Random(given.seed)  # noqa: S311 - times of a load
-    kills = sorted(rng.uniform(time.monotonic() + 0.5, until) for _ in range(given.kills))
+    rng = random.Random(options.seed)  # noqa: S311 - times of a load
+    kills = sorted(rng.uniform(time.monotonic() + 0.5, until) for _ in range(options.kills))
     failures: list[BaseException] = []
 
     def run(work: Callable[..., None], *arguments: Any) -> None:
@@ -235,18 +236,18 @@ def load(
         except BaseException as error:  # noqa: BLE001 - raised below
             failures.append(error)
 
-    readers = min(8, max(1, round(given.reads / 10)))
+    readers = min(8, max(1, round(options.reads / 10)))
     work: list[tuple[Any, ...]] = [(keep_killing, server, kills, tally, rng)]
     work += [
-        (keep_uploading, server, token, files, given.uploads / len(tokens), until, bursts, tally)
+        (keep_uploading, server, token, files, options.uploads / len(tokens), until, bursts, tally)
         for token in tokens
     ]
-    if given.reads:
+    if options.reads:
         work += [
-            (keep_reading, server, given.reads / readers, until, tally, seed)
+            (keep_reading, server, options.reads / readers, until, tally, seed)
             for seed in range(readers)
         ]
-    threads = [threading.Thread(target=run, args=one) for one in work]
+    threads = [threading.Thread(target=run, args=arguments) for arguments in work]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -270,14 +271,14 @@ def wait_until_judged(server: Server) -> float:
 
 def memory(server: Server) -> dict[str, int]:
     """Return the resident megabytes of the processes of each role."""
-    found = {}
+    sizes = {}
     for role in ROLES:
         pages = 0
         for pid in server.pids(role):
             with contextlib.suppress(OSError):
                 pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        found[role] = round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
-    return found
+        sizes[role] = round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+    return sizes
 
 
 class MemoryOverTime:
@@ -308,24 +309,24 @@ class MemoryOverTime:
 
     def _run(self) -> None:
         begun = time.monotonic()
-        for at in self.seconds:
-            while not self._ended.wait(min(max(begun + at - time.monotonic(), 0.0), 1.0)):
+        for second in self.seconds:
+            while not self._ended.wait(min(max(begun + second - time.monotonic(), 0.0), 1.0)):
                 self._look()
-                if time.monotonic() >= begun + at:
+                if time.monotonic() >= begun + second:
                     break
             self._found.append(self._look())
 
     def _look(self) -> dict[str, int]:
-        found = memory(self._server)
-        for role, size in found.items():
+        sizes = memory(self._server)
+        for role, size in sizes.items():
             self._most[role] = max(self._most[role], size)
-        return found
+        return sizes
 
     def document(self) -> dict[str, Any]:
         """Return the megabytes of each role at these times, and the most."""
         return {
-            "memory_seconds": [round(one, 1) for one in self.seconds],
-            "memory_mb": {role: [one[role] for one in self._found] for role in ROLES},
+            "memory_seconds": [round(second, 1) for second in self.seconds],
+            "memory_mb": {role: [sizes[role] for sizes in self._found] for role in ROLES},
             "memory_most_mb": dict(self._most),
         }
 
@@ -333,8 +334,8 @@ class MemoryOverTime:
 def check(folder: Path, tally: Tally) -> dict[str, Any]:
     """Compare the record of the competition with what was acknowledged."""
     with CompetitionView.open(folder, wait=30.0) as competition:
-        told = [event.payload.get("request") for event in competition.events()]
-        seen = Counter(one["id"] for one in told if one is not None)
+        requests = [event.payload.get("request") for event in competition.events()]
+        counts = Counter(request["id"] for request in requests if request is not None)
         statuses = Counter(row["status"] for row in competition.submissions())
         problems = [*competition.audit()]
         if broken := competition.verify_events():
@@ -343,8 +344,8 @@ def check(folder: Path, tally: Tally) -> dict[str, Any]:
     ids = list(tally.acknowledged.values())
     return {
         "acknowledged": len(ids),
-        "lost": sum(seen[one] == 0 for one in ids),
-        "twice": sum(count > 1 for count in seen.values()) + len(ids) - len(set(ids)),
+        "lost": sum(counts[identifier] == 0 for identifier in ids),
+        "twice": sum(count > 1 for count in counts.values()) + len(ids) - len(set(ids)),
         "another_answer": tally.changed,
         "set_aside": set_aside,
         "statuses": dict(statuses),
@@ -357,12 +358,12 @@ def percentile(seconds: list[float], share: float) -> float | None:
     return round(1_000 * float(np.percentile(seconds, share)), 1) if seconds else None
 
 
-def measure(given: argparse.Namespace) -> dict[str, Any]:
+def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run the server under load and return what was found."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / NAME
-        files = make_competition(folder, given.rows, given.mechanism)
+        files = make_competition(folder, options.rows, options.mechanism)
         tokens = tokens_of(
             Layout(folder / "server"), NAME, [f"team {number}" for number in range(TEAMS)]
         )
@@ -370,21 +371,21 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
             # The first submission starts the process that reads files.
             upload(server, tokens[0], "first", files[0], tally)
             wait_until_judged(server)
-            over_time = MemoryOverTime(server, given.seconds)
+            over_time = MemoryOverTime(server, options.seconds)
             with over_time.measured():
-                load(server, tokens, files, given, tally)
+                load(server, tokens, files, options, tally)
             drained = wait_until_judged(server)
-        found = check(folder, tally)
+        losses = check(folder, tally)
     return {
-        "seconds": given.seconds,
-        "rows": given.rows,
+        "seconds": options.seconds,
+        "rows": options.rows,
         "kills": dict(tally.kills),
         "repeated_uploads": tally.repeated,
         "reads": len(tally.reads),
         "failed_reads": tally.failed_reads,
         "drained_seconds": round(drained, 1),
         **over_time.document(),
-        **found,
+        **losses,
         "reads_p50_ms": percentile(tally.reads, 50),
         "reads_p99_ms": percentile(tally.reads, 99),
         "acknowledged_p50_ms": percentile(tally.uploads, 50),
@@ -405,11 +406,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=10_000, help="rows of a submission")
     parser.add_argument("--mechanism", default="ladder", help="of the public board")
     parser.add_argument("--seed", type=int, default=1, help="of the times of the kills")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     benchmark_paths.need("uvicorn", extra="serve")
-    found = measure(given)
-    print(json.dumps(found))
-    return int(bool(found["lost"] or found["twice"] or found["another_answer"] or found["audit"]))
+    figures = measure(options)
+    print(json.dumps(figures))
+    return int(
+        bool(figures["lost"] or figures["twice"] or figures["another_answer"] or figures["audit"])
+    )
 
 
 if __name__ == "__main__":

@@ -78,22 +78,22 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000, help="training rows")
     parser.add_argument("--models", type=int, default=3)
     parser.add_argument("--runs", type=int, default=3, help="the fastest counts")
-    given = parser.parse_args()
-    world = synthetic_world(Sizes(given.rows, given.rows // 4, 50_000), 0)
+    options = parser.parse_args()
+    world = synthetic_world(Sizes(options.rows, options.rows // 4, 50_000), 0)
     manager = PluginManager()
     search = manager.competitors.resolve("lightgbm")
     metric = manager.metrics.resolve("roc_auc")
     ours(synthetic_world(Sizes(200, 100, 20_000), 0), search, metric, 2, 2)  # compiled kernels
     both = [
-        (bare(world, search, given.models), ours(world, search, metric, given.models, TESTS))
-        for _ in range(given.runs)
+        (bare(world, search, options.models), ours(world, search, metric, options.models, TESTS))
+        for _ in range(options.runs)
     ]
-    training, predicting = np.min([one for one, _ in both], axis=0)
+    training, predicting = np.min([seconds for seconds, _ in both], axis=0)
     whole, scoring = np.min([other for _, other in both], axis=0)
     result = {
         "benchmark": "simulate",
-        "models": given.models,
-        "training_rows": given.rows,
+        "models": options.models,
+        "training_rows": options.rows,
         "tests": TESTS,
         "peer_training_seconds": round(training, 3),
         "peer_predicting_seconds": round(predicting, 3),

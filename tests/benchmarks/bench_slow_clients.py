@@ -65,11 +65,11 @@ def slow(kind: str, port: int, token: str) -> socket.socket:
 def connections(server: Server) -> int:
     """Return how many sockets the web process has open."""
     (pid,) = server.pids("web")
-    found = 0
+    n_sockets = 0
     for path in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):
-            found += str(path.readlink()).startswith("socket:")
-    return found
+            n_sockets += str(path.readlink()).startswith("socket:")
+    return n_sockets
 
 
 def measure(server: Server, token: str, clients: int, most_seconds: float) -> dict[str, Any]:
@@ -132,12 +132,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=800, help="slow clients, of three kinds")
     parser.add_argument("--most-seconds", type=float, default=20.0, help="to close all of them")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     benchmark_paths.need("uvicorn", extra="serve")
-    found = run(given.clients, given.most_seconds)
-    print(json.dumps(found))
-    late = found["all_closed_seconds"] > given.most_seconds
-    return int(late or found["never_closed"] > 0 or found["failed_reads"] > 0)
+    figures = run(options.clients, options.most_seconds)
+    print(json.dumps(figures))
+    late = figures["all_closed_seconds"] > options.most_seconds
+    return int(late or figures["never_closed"] > 0 or figures["failed_reads"] > 0)
 
 
 if __name__ == "__main__":

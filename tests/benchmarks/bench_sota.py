@@ -50,8 +50,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the classifiers")
     parser.add_argument("--repeats", type=int, default=3, help="the fastest counts")
-    given = parser.parse_args()
-    scale, repeats = given.scale, given.repeats
+    options = parser.parse_args()
+    scale, repeats = options.scale, options.repeats
     m, large = max(10, round(1_000 * scale)), max(10, round(100_000 * scale))
     scores = board(max(10, round(3_500 * scale)), 13_840)
     dependent = fastest(lambda: sample_maximum(3_000, 0.9, m, rho0=0.6, theta0=0.9), repeats)

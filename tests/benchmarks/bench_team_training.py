@@ -92,16 +92,16 @@ def bare(trained):
     """Return the processor seconds of the same models by LightGBM alone."""
     datasets = {}
     began = time.process_time()
-    for at, (rows, _, test, settings, fixed) in trained:
-        if at not in datasets:
+    for place, (rows, _, test, settings, fixed) in trained:
+        if place not in datasets:
             first = lightgbm.Dataset(
                 rows.training.features, rows.training.target, params=ALWAYS, free_raw_data=False
             ).construct()
             second = first.create_valid(
                 rows.validation.features, rows.validation.target, params=ALWAYS
             ).construct()
-            datasets[at] = first, second
-        own, validation = datasets[at]
+            datasets[place] = first, second
+        own, validation = datasets[place]
         model = lightgbm.train(
             {**settings, **ALWAYS},
             own,
@@ -118,16 +118,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2, help="models of each team")
     parser.add_argument("--runs", type=int, default=3, help="pairs of runs")
-    given = parser.parse_args()
+    options = parser.parse_args()
     world = synthetic_world(Sizes(3_000, 1_000, 6_000), 0)
     manager = PluginManager()
-    _, trained = of_teams(manager, world, given.rounds)  # imports
+    _, trained = of_teams(manager, world, options.rounds)  # imports
     pairs, outside = [], []
-    for number in range(given.runs):
+    for number in range(options.runs):
         if number % 2:
-            alone, (ours, inside) = bare(trained), timed_teams(manager, world, given.rounds)
+            alone, (ours, inside) = bare(trained), timed_teams(manager, world, options.rounds)
         else:
-            (ours, inside), alone = timed_teams(manager, world, given.rounds), bare(trained)
+            (ours, inside), alone = timed_teams(manager, world, options.rounds), bare(trained)
         pairs.append((alone, ours))
         outside.append(ours / inside - 1)
         print(
@@ -141,8 +141,8 @@ def main() -> None:
     result = {
         "benchmark": "team_training",
         "teams": TEAMS,
-        "models": TEAMS * given.rounds,
-        "runs": given.runs,
+        "models": TEAMS * options.rounds,
+        "runs": options.runs,
         "peer_seconds": round(least[0], 3),
         "arena_seconds": round(least[1], 3),
         "overhead": round(least[1] / least[0] - 1, 4),

@@ -116,13 +116,13 @@ def run_killed(
 
 def _files_of(folder: Path) -> set[tuple[str, int, int]]:
     """Return the files of a competition and beside it, with their size and time of change."""
-    found = set()
+    files = set()
     for path in (*folder.parent.iterdir(), *folder.iterdir()):
         if path.suffix not in {".lock", ".printed"}:
             with contextlib.suppress(OSError):
                 about = path.stat()
-                found.add((path.name, about.st_size, about.st_mtime_ns))
-    return found
+                files.add((path.name, about.st_size, about.st_mtime_ns))
+    return files
 
 
 def state_of(folder: Path) -> State:
@@ -295,12 +295,12 @@ def run(
         # Every second kill falls into the time in which the command writes, however long the
         # machine takes to come there.
         writing = kill // len(only) % 2 == 0
-        at = 10 * PATIENCE if writing else seconds * rng.uniform(0.3, 1.1)
+        moment = 10 * PATIENCE if writing else seconds * rng.uniform(0.3, 1.1)
         wait = seconds * rng.uniform(0, 0.7) if writing else math.inf
         try:
-            came[name][harness.kill(COMMANDS[name], (at, wait), before, after)] += 1
+            came[name][harness.kill(COMMANDS[name], (moment, wait), before, after)] += 1
         except HalfThereError as error:
-            wrong.append(f"{name}, killed at {(at, wait)} of {seconds:.3f} s: {error}")
+            wrong.append(f"{name}, killed at {(moment, wait)} of {seconds:.3f} s: {error}")
     return {
         "benchmark": "kill_commands",
         "kills": done,

@@ -95,7 +95,7 @@ def kill_one(start: Start, folder: Path, calls: list[list[str]], out: Path, wait
 
     Returns what is wrong; empty if it stored something.
     """
-    before, until, said = journaled(folder), time.monotonic() + PATIENCE, _said(out)
+    before, until, output = journaled(folder), time.monotonic() + PATIENCE, _said(out)
     pid = start(folder, calls, out)
     while journaled(folder) == before and time.monotonic() < until and lives(pid):
         time.sleep(0.002)
@@ -110,7 +110,7 @@ def kill_one(start: Start, folder: Path, calls: list[list[str]], out: Path, wait
             raise TimeoutError(f"Process {pid} was killed {PATIENCE} s ago and is still there.")
         time.sleep(0.002)
     if journaled(folder) == before:
-        return f"{calls[0]} stored nothing; it printed: {_said(out)[len(said) :]!r}"
+        return f"{calls[0]} stored nothing; it printed: {_said(out)[len(output) :]!r}"
     return ""
 
 
@@ -161,8 +161,10 @@ def acknowledged_by(folder: Path, out: Path) -> set[int]:
     lines = (folder / "arena.duckdb.journal").read_bytes().splitlines()
     entries = [json.loads(line) for line in lines if line.endswith(b"}")]
     printed = out.read_text().splitlines() if out.exists() else []
-    told = [line.split()[1] for line in printed if line.startswith("Submission ")]
-    return {entry["submission"] for entry in entries if "submission" in entry} | set(map(int, told))
+    numbers = [line.split()[1] for line in printed if line.startswith("Submission ")]
+    return {entry["submission"] for entry in entries if "submission" in entry} | set(
+        map(int, numbers)
+    )
 
 
 def prepare(folder: Path, manager: PluginManager, place: str | None) -> Path:
@@ -187,7 +189,7 @@ def run(kills: int, start: Start, seed: int, folder: Path, place: str | None) ->
     """Kill that often, every third time while submitting, and return what came of it."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(["kill_program"])
     rng, manager, wrong = np.random.default_rng(seed), PluginManager(), list[str]()
-    n_files, sent, out = 0, 10**4, folder / "printed"
+    n_files, next_number, out = 0, 10**4, folder / "printed"
     competition = prepare(folder, manager, place)
     import_files = ["import", "../files"]
     for kill in range(1, kills + 1):
@@ -195,14 +197,17 @@ def run(kills: int, start: Start, seed: int, folder: Path, place: str | None) ->
             n_files = write_more(folder, n_files)
             calls = [import_files]
         else:
-            for number in range(sent, sent + SUBMITS):
+            for number in range(next_number, next_number + SUBMITS):
                 write_file(folder / f"{number}.csv", number)
-            calls = [["submit", f"../{n}.csv", "-t", "s"] for n in range(sent, sent + SUBMITS)]
-            sent += SUBMITS
+            calls = [
+                ["submit", f"../{n}.csv", "-t", "s"]
+                for n in range(next_number, next_number + SUBMITS)
+            ]
+            next_number += SUBMITS
         missed = kill_one(start, competition, calls, out, rng.uniform(0, MOST_SECONDS))
-        told = acknowledged_by(competition, out)
-        found = [*([missed] if missed else ()), *wrong_with(competition, manager, told)]
-        wrong += [f"kill {kill}: {what}" for what in found]
+        acknowledged = acknowledged_by(competition, out)
+        faults = [*([missed] if missed else ()), *wrong_with(competition, manager, acknowledged)]
+        wrong += [f"kill {kill}: {what}" for what in faults]
     n_files = write_more(folder, n_files)
     left = n_files - sum(int(Path(file).stem) < n_files for file in _files(competition, manager))
     for _ in range(2):
@@ -213,11 +218,11 @@ def run(kills: int, start: Start, seed: int, folder: Path, place: str | None) ->
             capture_output=True,
             timeout=PATIENCE,
         )
-        told = acknowledged_by(competition, out)
-        wrong += [f"in the end: {what}" for what in wrong_with(competition, manager, told)]
-        taken = [file for file in _files(competition, manager) if int(Path(file).stem) < n_files]
-        if len(taken) != n_files:
-            wrong.append(f"the import took {len(taken)} of {n_files} files")
+        acknowledged = acknowledged_by(competition, out)
+        wrong += [f"in the end: {what}" for what in wrong_with(competition, manager, acknowledged)]
+        imported = [file for file in _files(competition, manager) if int(Path(file).stem) < n_files]
+        if len(imported) != n_files:
+            wrong.append(f"the import took {len(imported)} of {n_files} files")
     with Store.open(competition / "arena.duckdb", create=False) as store:
         wrong += [f"in the end: {what}" for what in store.audit()]
         unused = len(store.unused_objects())

@@ -28,13 +28,13 @@ MOST_SECONDS = 0.15
 """A kill falls within this time after the writer's first submission."""
 
 
-def write(path: Path, n_rows: int, told: Connection) -> None:
+def write(path: Path, n_rows: int, sender: Connection) -> None:
     """Submit for ever, and tell the number of each submission once it is stored."""
     while True:
         with Store.open(path, create=False) as store:
             for _ in range(N_PER_OPENING):
                 number = len(store.submissions()) + 1
-                told.send(submit(store, number, values_of(number, n_rows)).submission)
+                sender.send(submit(store, number, values_of(number, n_rows)).submission)
 
 
 def kill_one(path: Path, n_rows: int, seconds: float) -> int:
@@ -47,43 +47,43 @@ def kill_one(path: Path, n_rows: int, seconds: float) -> int:
     if not receiver.poll(600):
         writer.kill()
         raise TimeoutError("The writer stored nothing within ten minutes.")
-    told = receiver.recv()
+    n_acknowledged = receiver.recv()
     time.sleep(seconds)
     writer.kill()
     writer.join(timeout=600)
     try:
         while True:
-            told = receiver.recv()
+            n_acknowledged = receiver.recv()
     except (EOFError, OSError):
         receiver.close()
-    return int(told)
+    return int(n_acknowledged)
 
 
-def wrong_with(store: Store, told: int, seen: int, n_rows: int) -> list[str]:
+def wrong_with(store: Store, n_acknowledged: int, n_checked: int, n_rows: int) -> list[str]:
     """Return what is wrong; predictions are read from number ``seen`` + 1 on."""
     wrong = []
     records = store.submissions()
     numbers = list(range(1, len(records) + 1))
-    if len(records) < told:
-        wrong.append(f"{told} were acknowledged, {len(records)} are there")
+    if len(records) < n_acknowledged:
+        wrong.append(f"{n_acknowledged} were acknowledged, {len(records)} are there")
     if [record.submission for record in records] != numbers:
         wrong.append("the numbers have gaps")
-    for name, found in {
+    for name, stored in {
         "releases": [release.submission for release in store.releases()],
         "scores": [score.submission for score in store.scores(1) if score.public],
         "events": [event.payload["submission"] for event in store.events()],
     }.items():
-        if found != numbers:
+        if stored != numbers:
             wrong.append(f"{name} do not belong to the submissions")
     used = sum(store.quota_used(f"t{i}", None) for i in range(N_TEAMS))
     if used != len(records):
         wrong.append(f"{used} places are used by {len(records)} submissions")
     broken = store.verify_events()
     wrong += [broken] if broken else []
-    for start, block in store.predictions(numbers[seen:]).blocks(16):
+    for start, block in store.predictions(numbers[n_checked:]).blocks(16):
         for i, values in enumerate(block):
-            if not np.array_equal(values, values_of(seen + start + i + 1, n_rows)[:, 0]):
-                wrong.append(f"submission {seen + start + i + 1} has other predictions")
+            if not np.array_equal(values, values_of(n_checked + start + i + 1, n_rows)[:, 0]):
+                wrong.append(f"submission {n_checked + start + i + 1} has other predictions")
     return wrong
 
 
@@ -91,23 +91,26 @@ def run(kills: int, n_rows: int, seed: int, folder: Path) -> dict[str, object]:
     """Kill that often, and return what came of it."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(["submit_work"])
     rng = np.random.default_rng(seed)
-    path, seen, torn, wrong = folder / "kill.duckdb", 0, 0, []
+    path, n_stored, torn, wrong = folder / "kill.duckdb", 0, 0, []
     with Store.open(path) as store:
         store.put_solution(make_solution(n_rows))
     for kill in range(1, kills + 1):
-        told = kill_one(path, n_rows, rng.uniform(0, MOST_SECONDS))
+        n_acknowledged = kill_one(path, n_rows, rng.uniform(0, MOST_SECONDS))
         with Store.open(path, create=False) as store:
-            wrong += [f"kill {kill}: {what}" for what in wrong_with(store, told, seen, n_rows)]
-            seen = len(store.submissions())
-        torn += seen - told
+            wrong += [
+                f"kill {kill}: {what}"
+                for what in wrong_with(store, n_acknowledged, n_stored, n_rows)
+            ]
+            n_stored = len(store.submissions())
+        torn += n_stored - n_acknowledged
         if sys.stderr.isatty():
-            print(f"\r{kill} kills, {seen} submissions", end="", file=sys.stderr)
+            print(f"\r{kill} kills, {n_stored} submissions", end="", file=sys.stderr)
     with Store.open(path, create=False) as store:
-        wrong += wrong_with(store, seen, 0, n_rows)
+        wrong += wrong_with(store, n_stored, 0, n_rows)
     return {
         "benchmark": "kill_submissions",
         "kills": kills,
-        "submissions": seen,
+        "submissions": n_stored,
         "stored_but_not_told": torn,
         "wrong": wrong,
     }

@@ -179,15 +179,15 @@ def end(*processes: subprocess.Popen[bytes]) -> None:
 
 def victims(root: int) -> list[int]:
     """Return the process ids of the workers below a process."""
-    found = []
+    pids = []
     for pid in descendants(root):
         with contextlib.suppress(OSError):
             called = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
             kinds = (b"run_guarded", b"LokyProcess", b"multiprocessing.spawn")
             of_ray = (b"ray::call_checked", b"ray::IDLE")  # Ray itself ends with its agents
             if called.startswith(of_ray) or any(kind in called for kind in kinds):
-                found.append(pid)
-    return found
+                pids.append(pid)
+    return pids
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ def run(
     rng: np.random.Generator,
 ) -> Ended:
     """Run a command and kill a process after each wait."""
-    out, said = folder / "out.printed", folder / "said.printed"
-    with out.open("wb") as stdout, said.open("wb") as stderr:
+    out, errors = folder / "out.printed", folder / "said.printed"
+    with out.open("wb") as stdout, errors.open("wb") as stderr:
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *call],
             cwd=folder,
@@ -224,24 +224,24 @@ def run(
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(wait)
             break
-        found = victims(root or process.pid)
-        if found:
+        pids = victims(root or process.pid)
+        if pids:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(rng.choice(found)), signal.SIGKILL)
+                os.kill(int(rng.choice(pids)), signal.SIGKILL)
                 kills += 1
     try:
         code = process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         end(process)
-    return Ended(code, out.read_bytes(), said.read_text(errors="replace"), kills)
+    return Ended(code, out.read_bytes(), errors.read_text(errors="replace"), kills)
 
 
 def make(folder: Path) -> None:
     """Write a solution, submissions, metrics and a competition."""
     rng = np.random.default_rng(0)
     truth = rng.random(200)
-    sent = {f"sent/t{k}": truth + rng.normal(0, 0.1 + 0.01 * k, 200) for k in range(5)}
-    for name, values in {"solution": truth, "corrected": truth + 0.01, **sent}.items():
+    submissions = {f"sent/t{k}": truth + rng.normal(0, 0.1 + 0.01 * k, 200) for k in range(5)}
+    for name, values in {"solution": truth, "corrected": truth + 0.01, **submissions}.items():
         rows = [(f"r{i}", repr(float(value))) for i, value in enumerate(values)]
         write_csv(folder / f"{name}.csv", ["id", "y"], rows)
     (folder / "code").mkdir()
@@ -290,9 +290,9 @@ def kill_in(
     raise WrongError(f"it did not end after {MOST_RESUMPTIONS} sentences")
 
 
-def changes(expected: bytes, found: bytes) -> str:
+def changes(expected: bytes, actual: bytes) -> str:
     """Return the lines that differ."""
-    lines = [text.decode(errors="replace").splitlines() for text in (expected, found)]
+    lines = [text.decode(errors="replace").splitlines() for text in (expected, actual)]
     return "\n".join(list(difflib.unified_diff(*lines, n=0, lineterm=""))[:40])
 
 

@@ -100,17 +100,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=300, help="public rows")
     parser.add_argument("--out", type=Path, help="the page that holds the table")
     parser.add_argument("--teams", action="store_true", help="of several teams of one person")
-    given = parser.parse_args()
-    if given.teams:
+    options = parser.parse_args()
+    if options.teams:
         for name in ("log_loss", "mse"):
-            print(of_several_teams(name, given.rows), flush=True)
+            print(of_several_teams(name, options.rows), flush=True)
         return
-    text = table(given.rows)
-    if given.out is not None:
-        page = given.out.read_text(encoding="utf-8")
+    text = table(options.rows)
+    if options.out is not None:
+        page = options.out.read_text(encoding="utf-8")
         before, rest = page.split(START)
         after = rest.split(END)[1]
-        given.out.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        options.out.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -360,15 +360,15 @@ def table_of_boards(parts: Sequence[Mapping[str, Any]]) -> str:
                 seconds = f"{above_start(board, figures['start']):.1f} s"
                 memory = f"{board['memory_gb']:.2f} / {board['all_memory_gb']:.2f} GB"
                 elapsed = f"{board['seconds']:.1f} s"
-                shown = f"{exponent:.2f}" if board is own[-1] else ""
-                rows.append([size, f"`{metric}`", seconds, elapsed, memory, shown])
+                exponent_text = f"{exponent:.2f}" if board is own[-1] else ""
+                rows.append([size, f"`{metric}`", seconds, elapsed, memory, exponent_text])
     heads = ["board", "metric", "processor time", "elapsed", "memory of one / all", "exponent"]
     return table(heads, rows) if rows else NOT_MEASURED
 
 
-def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
+def page(measured_parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page with the figures of the parts that were measured."""
-    figures = {name: measured["figures"] for name, measured in kept.items()}
+    figures = {name: measured["figures"] for name, measured in measured_parts.items()}
     rows = [row for name, aims in AIMS.items() if name in figures for row in aims(figures[name])]
     n_met = sum(row.is_met for row in rows)
     missing = [f"`{name}`" for name in PARTS if name not in figures]
@@ -384,7 +384,7 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
             measured["cores"],
             measured["load"],
         )
-        for name, measured in kept.items()
+        for name, measured in measured_parts.items()
     ]
     return PAGE.format(
         verdict=verdict,
@@ -453,21 +453,21 @@ def main() -> None:
     if options.small and options.out == PAGE_PATH:
         parser.error("Small runs are no figures for the documentation: give --out.")
     kept_path = options.out.with_suffix(".json")
-    kept = json.loads(kept_path.read_text("utf-8")) if kept_path.exists() else {}
+    measured_parts = json.loads(kept_path.read_text("utf-8")) if kept_path.exists() else {}
     failed = []
     for name in chosen:
         script = PARTS[name].split()[0]
         command = f"{script} {SMALLEST[Path(script).stem]}" if options.small else PARTS[name]
         print(f"{name}: {command}", flush=True)
         try:
-            kept[name] = run_part(command)
+            measured_parts[name] = run_part(command)
         except subprocess.CalledProcessError as error:
             failed.append(name)
             print(error, file=sys.stderr)
             continue
-        kept = {part: kept[part] for part in PARTS if part in kept}
-        kept_path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-        options.out.write_text(page(kept), encoding="utf-8")
+        measured_parts = {part: measured_parts[part] for part in PARTS if part in measured_parts}
+        kept_path.write_text(json.dumps(measured_parts, indent=1) + "\n", encoding="utf-8")
+        options.out.write_text(page(measured_parts), encoding="utf-8")
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}.")
 

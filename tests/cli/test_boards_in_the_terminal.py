@@ -90,7 +90,7 @@ HOLDS = (
         (
             {
                 "resamples": 0,
-                "findings": tuple(Finding(said, said, {}) for said in ("So.", "So.", "No.")),
+                "findings": tuple(Finding(text, text, {}) for text in ("So.", "So.", "No.")),
             },
             [TITLE, "So.", "No."],
         ),
@@ -149,9 +149,9 @@ def test_the_best_score_is_corrected_in_a_sentence(
     best: dict[str, Any], of_one: list[str], of_two: list[str]
 ) -> None:
     best = {"reason": None, "winners": [], **best}
-    one, two = a_result().standings[:1], a_result().standings
+    first, two = a_result().standings[:1], a_result().standings
     common = {"resamples": 0, "best_score_corrected": best}
-    assert lines_of(a_result(standings=one, **common)) == [TITLE, *of_one]
+    assert lines_of(a_result(standings=first, **common)) == [TITLE, *of_one]
     assert lines_of(a_result(standings=two, **common)) == [TITLE, *of_two]
 
 
@@ -288,8 +288,8 @@ def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr("arena.cli.commands.leaderboard.look_at_competition", look)
         done = run_here("leaderboard", *arguments, cwd=tmp_path)
         lines = [line.rstrip() for line in done.stdout.splitlines()]
-        kept = [line for line in lines if line and "───" not in line]
-        return kept, done.stderr.splitlines()
+        printed = [line for line in lines if line and "───" not in line]
+        return printed, done.stderr.splitlines()
 
     return run
 

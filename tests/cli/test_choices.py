@@ -88,8 +88,8 @@ def command(name: str) -> Any:
         app = importlib.import_module(f"arena.cli.commands.simulate_{rest[0]}").app
         return typer.main.get_command(app)
     (point,) = metadata.entry_points(group="arena.commands", name=first)
-    found: Any = typer.main.get_command(point.load())
-    return found.commands[rest[0]] if rest else found
+    group: Any = typer.main.get_command(point.load())
+    return group.commands[rest[0]] if rest else group
 
 
 def expanded(function: Any) -> set[str]:

@@ -136,9 +136,9 @@ def test_a_submission_is_answered(here: Path, arena_there: Any) -> None:
     first = document(arena_there("submit", "../files/a.csv", "-t", " a ", "--json"), "submit")
     assert (first["submission"], first["team"], first["status"]) == (1, "a", "accepted")
     assert document(arena_there("submit", "../files/a.csv", "-t", "a", "--json"), "submit") == first
-    shown = arena_there("submit", "../files/a.csv", "--team", "a")
-    assert shown.stdout.startswith("Submission 1 of a: accepted. Its public score is 0.")
-    assert shown.stderr == ""
+    process = arena_there("submit", "../files/a.csv", "--team", "a")
+    assert process.stdout.startswith("Submission 1 of a: accepted. Its public score is 0.")
+    assert process.stderr == ""
     keyed = ("submit", "../files/b.csv", "-t", "a", "--key", "k", "--json")
     assert document(arena_there(*keyed), "submit")["submission"] == 2
     other = document(arena_there("submit", "../files/c.csv", *keyed[2:]), "submit")
@@ -187,12 +187,12 @@ def test_an_import_takes_a_folder_and_goes_on(here: Path, arena_there: Any) -> N
     assert document(arena_there("import", "../files", "--json"), "import") == first
     listed = document(arena_there("submissions", "--json"), "submissions")["submissions"]
     assert len(listed) == 5
-    shown = arena_there("import", "../files", "--strict")
-    assert shown.returncode == 1
-    assert "of d (d.csv): rejected." in shown.stdout
-    assert "not a number (40)" in shown.stdout
-    assert shown.stdout.count("row ") == 3
-    assert shown.stdout.endswith("4 were there already, 1 rejected.\n")
+    process = arena_there("import", "../files", "--strict")
+    assert process.returncode == 1
+    assert "of d (d.csv): rejected." in process.stdout
+    assert "not a number (40)" in process.stdout
+    assert process.stdout.count("row ") == 3
+    assert process.stdout.endswith("4 were there already, 1 rejected.\n")
 
 
 def test_an_import_of_nothing_exits_with_one(here: Path, arena_there: Any) -> None:
@@ -266,9 +266,9 @@ def test_the_public_leaderboard(here: Path, arena_there: Any) -> None:
     assert {row["team"]: row["rank"] for row in board["standings"]}["b"] is None
     scores = [row["score"] for row in board["standings"]]
     assert scores == sorted(scores, reverse=True)
-    shown = arena_there("leaderboard").stdout
-    assert "[red]Trial: public board, roc_auc (larger is better)" in shown
-    assert "b (baseline)" in shown
+    output = arena_there("leaderboard").stdout
+    assert "[red]Trial: public board, roc_auc (larger is better)" in output
+    assert "b (baseline)" in output
     rows = list(csv.DictReader(io.StringIO(arena_there("leaderboard", "--csv").stdout)))
     assert [row["team"] for row in rows] == [row["team"] for row in board["standings"]]
     assert [float(row["score"]) for row in rows] == scores
@@ -363,8 +363,8 @@ def test_long_texts_are_wrapped_in_a_table_and_cut_on_a_board() -> None:
 
 
 def test_letters_that_are_two_columns_wide_do_not_hide_the_other_columns() -> None:
-    shown = {"長" * 26: "長" * 15 + "…", "長" * 16: "長" * 16, "a" * 40: "a" * 31 + "…"}
-    for name, cut in shown.items():
+    short_names = {"長" * 26: "長" * 15 + "…", "長" * 16: "長" * 16, "a" * 40: "a" * 31 + "…"}
+    for name, cut in short_names.items():
         out = Console(file=io.StringIO(), width=60)
         print_columns([Column("team", "", (name,))], out, title="")
         text: str = out.file.getvalue()  # type: ignore[attr-defined]

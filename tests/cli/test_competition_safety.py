@@ -34,11 +34,11 @@ def test_the_record_is_printed_and_whole(arena_there: Any) -> None:
     assert kinds[:5] == ["created", *["submission"] * 4]
     assert kinds[5:] == ["selection", "disqualification", "board rebuilt"]
     assert printed["problem"] is None
-    shown = arena_there("audit").stdout
-    assert "submission 2, reason two accounts" in shown
-    assert "The record is whole, and everything that is stored agrees with it." in shown
-    assert f"Its last hash is {printed['events'][-1]['hash']}." in shown
-    assert "Note it outside this machine" in shown
+    output = arena_there("audit").stdout
+    assert "submission 2, reason two accounts" in output
+    assert "The record is whole, and everything that is stored agrees with it." in output
+    assert f"Its last hash is {printed['events'][-1]['hash']}." in output
+    assert "Note it outside this machine" in output
     since = arena_there("audit", "--head", printed["events"][3]["hash"]).stdout
     assert "Events 5 to 8 follow it: check that you know of each" in since
     since = arena_there("audit", "--head", printed["head"]).stdout
@@ -52,19 +52,22 @@ def test_an_audit_says_what_it_did_not_compare(arena_there: Any, here: Path) -> 
         printed = document(arena_there("audit", "--since", since, "--json"), "audit")
         assert printed["events"] == events[3:]
         assert "the content of 2 submissions" in printed["not_compared"][0]
-        shown = arena_there("audit", "--since", since).stdout
-        assert "2 submissions by team" in shown
-        assert "the data recorded since then agree with it" in shown
-        assert printed["not_compared"][0] in shown
-    for since, said in ((9, "ends with event 5, before event 9"), ("0" * 64, "does not contain")):
+        output = arena_there("audit", "--since", since).stdout
+        assert "2 submissions by team" in output
+        assert "the data recorded since then agree with it" in output
+        assert printed["not_compared"][0] in output
+    for since, sentence in (
+        (9, "ends with event 5, before event 9"),
+        ("0" * 64, "does not contain"),
+    ):
         called = arena_there("audit", "--since", since)
         assert called.returncode == 1
-        assert said in called.stderr
+        assert sentence in called.stderr
     assert document(arena_there("audit", "--since", 0, "--json"), "audit")["not_compared"] == []
     (here / "c" / "arena.duckdb.journal").unlink()
-    (said,) = document(arena_there("audit", "--json"), "audit")["not_compared"]
-    assert "the last 5 events with the journal, which lacks them" in said
-    assert said in arena_there("audit").stdout
+    (sentence,) = document(arena_there("audit", "--json"), "audit")["not_compared"]
+    assert "the last 5 events with the journal, which lacks them" in sentence
+    assert sentence in arena_there("audit").stdout
     assert "64 hexadecimal digits" in arena_there("audit", "--since", "x").stderr
 
 
@@ -119,14 +122,14 @@ def test_a_second_process_is_told_which_one_holds_the_competition_or_waits(
     with contextlib.ExitStack() as ends:
 
         def start(team: str, *more: object) -> subprocess.Popen[str]:
-            given = ("submit", f"../files/{team}.csv", "-t", team, *more)
-            return ends.enter_context(killed_in_the_end(start_program(*given, cwd=folder)))
+            arguments = ("submit", f"../files/{team}.csv", "-t", team, *more)
+            return ends.enter_context(killed_in_the_end(start_program(*arguments, cwd=folder)))
 
         with Competition.open(folder):
-            told = start("a", "--json")
+            first = start("a", "--json")
             patient = [start(team, "--wait", 600) for team in "ab"]
-            stdout, stderr = told.communicate(timeout=900)
-            assert told.returncode == 1
+            stdout, stderr = first.communicate(timeout=900)
+            assert first.returncode == 1
             assert stdout == ""
             assert f"(PID {os.getpid()})" in stderr
             assert "--wait SECONDS" in stderr
@@ -167,12 +170,12 @@ def test_no_label_is_shown_by_any_command(tmp_path: Path) -> None:
     for command in commands:
         for extra in ((), ("--json", "--verbose")):
             calls.append(there(*command, *extra))
-    shown = "".join(call.stdout + call.stderr for call in calls)
+    output = "".join(call.stdout + call.stderr for call in calls)
     for name in ("competition.toml", "sample_submission.csv", "arena.duckdb.journal"):
-        shown += (tmp_path / "c" / name).read_text(encoding="utf-8")
-    assert "accepted" in shown
-    assert "is missing" in shown
-    assert not [label for label in labels if label in shown]
+        output += (tmp_path / "c" / name).read_text(encoding="utf-8")
+    assert "accepted" in output
+    assert "is missing" in output
+    assert not [label for label in labels if label in output]
 
 
 HOSTILE = {
@@ -201,14 +204,14 @@ def test_names_of_teams_do_no_harm(
         calls.append(arena_there("submit", file, f"--team={team}"))
         assert calls[-1].returncode == (0 if status == "accepted" else 1), team
         calls.append(arena_there("select", f"--team={team}", number))
-    shown = "".join(call.stdout + call.stderr for call in calls)
+    output = "".join(call.stdout + call.stderr for call in calls)
     calls = [arena_there(*command) for command in EVERY_TABLE]
     monkeypatch.setenv("COLUMNS", "40")
     calls += [arena_there(*command) for command in EVERY_TABLE]
     assert not [call.stderr for call in calls if call.returncode]
-    shown += "".join(call.stdout + call.stderr for call in calls)
-    assert not set(shown) & {"\u202e", "\x1b", "\r", "\t", "\u2028"}
-    assert "[red]markup[/bold]" in shown
+    output += "".join(call.stdout + call.stderr for call in calls)
+    assert not set(output) & {"\u202e", "\x1b", "\r", "\t", "\u2028"}
+    assert "[red]markup[/bold]" in output
     rows = document(arena_there("submissions", "--json"), "submissions")["submissions"]
     assert [row["status"] for row in rows] == list(HOSTILE.values())
     assert sum(row["selected"] for row in rows) == len(HOSTILE) - 4

@@ -65,9 +65,9 @@ def test_labels_with_leading_zeros_are_codes(arena_here: Any, tmp_path: Path) ->
 @pytest.mark.slow
 def test_few_rows_and_few_resamples_are_said(arena_here: Any, tmp_path: Path) -> None:
     competition(tmp_path, [1.0, 2.0], {"a": [1.0, 2.5], "b": [3.0, 0.0]})
-    _, said = scored(arena_here, "--metric", "mae", "--resamples", "20")
-    assert "based on only 20 resamples" in said
-    assert "2 rows are too few" in said
+    _, errors = scored(arena_here, "--metric", "mae", "--resamples", "20")
+    assert "based on only 20 resamples" in errors
+    assert "2 rows are too few" in errors
 
 
 @pytest.mark.slow
@@ -93,11 +93,11 @@ def test_scores_are_shown_with_the_digits_and_the_unit_asked_for(
     arena_here: Any, tmp_path: Path
 ) -> None:
     competition(tmp_path, [0.0] * N_ROWS, {"one": [0.125] * N_ROWS})
-    given = ("--metric", "mae", "--no-intervals", "--decimals", "1", "--unit")
-    for unit, shown in (("ms", "0.1 ms"), ("%", "12.5%")):
-        called = arena_here("score", "solution.csv", "s", *given, unit)
+    arguments = ("--metric", "mae", "--no-intervals", "--decimals", "1", "--unit")
+    for unit, score in (("ms", "0.1 ms"), ("%", "12.5%")):
+        called = arena_here("score", "solution.csv", "s", *arguments, unit)
         assert called.returncode == 0, called.stderr
-        assert shown in called.stdout
+        assert score in called.stdout
 
 
 @pytest.mark.slow
@@ -130,5 +130,5 @@ def test_a_full_disk_is_one_line_whatever_was_to_be_written(arguments: str) -> N
         check=False,
         env=os.environ,
     )
-    said = "arena: No space left on device. Nothing more was written.\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    message = "arena: No space left on device. Nothing more was written.\n"
+    assert (done.returncode, done.stderr) == (1, message)

@@ -38,8 +38,8 @@ def test_finalizing_again_is_the_same(finished: Path, arena_there: Any) -> None:
     assert arena_there("finalize", "--json").stdout == first
     board = document(arena_there("leaderboard", "--private", "--json"), "leaderboard")
     assert {row["team"] for row in board["standings"]} == {"one", "two", "=three"}
-    shown = arena_there("finalize").stdout
-    assert "rank interval" in shown
+    output = arena_there("finalize").stdout
+    assert "rank interval" in output
     assert "resamples" in arena_there("finalize").stderr  # sixty are few, and that is said
 
 
@@ -64,9 +64,9 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
     flipped = [f"{line[:-1]}{1 - int(line[-1])}" for line in lines[1:]]
     (finished / "flipped.csv").write_text("\n".join([lines[0], *flipped]))
     arguments = ("rescore", "--solution", finished / "flipped.csv")
-    shown = document(arena_there(*arguments, "--json"), "rescore")
-    assert not shown["applied"]
-    assert {row["rank_before"] for row in shown["changes"]} == {1, 2, 3}
+    preview = document(arena_there(*arguments, "--json"), "rescore")
+    assert not preview["applied"]
+    assert {row["rank_before"] for row in preview["changes"]} == {1, 2, 3}
     before = arena_there("finalize", "--json").stdout
     called = arena_there(*arguments, "--apply")
     assert called.returncode == 0
@@ -80,9 +80,9 @@ def test_a_rescore_shows_first_and_applies_when_told(finished: Path, arena_there
 
 def _assert_out_of_date(folder: Path, arena_there: Any, what: str) -> None:
     sentence = f"The private board is older than {what}: finalize again."
-    shown = arena_there("leaderboard", "--private")
-    assert shown.returncode == 0
-    assert sentence in shown.stderr
+    process = arena_there("leaderboard", "--private")
+    assert process.returncode == 0
+    assert sentence in process.stderr
     refused = arena_there("export", folder / "late")
     assert refused.returncode == 1
     assert sentence in refused.stderr
@@ -126,11 +126,11 @@ def test_a_rescore_shows_scores_and_says_what_it_ignores(finished: Path, arena_t
     called = arena_there("rescore", "--solution", finished / "new.csv")
     assert called.returncode == 0, called.stderr
     assert "Labels differ from the stored solution in 0 of 40 rows" in called.stderr
-    found = re.search(
+    notice = re.search(
         r"Usage differs in (\d+) rows and is ignored: the split is not changed", called.stderr
     )
-    assert found
-    assert 0 < int(found[1]) < 40
+    assert notice
+    assert 0 < int(notice[1]) < 40
     assert "Of 3 teams, 0 change their rank on the private board, and 0 their" in called.stdout
     change(finished / "c", '"roc_auc"', '"average_precision"')
     called = arena_there("rescore")

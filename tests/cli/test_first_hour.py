@@ -41,43 +41,43 @@ def test_init_asks_and_prints_the_command_that_says_the_same(
         "Deadline": ["2030-01-01T00:00"],
         "Mechanism": ["shield", "kaggle"],
     }
-    asked = []
+    questions = []
 
     def prompt(text: str, **_: Any) -> Any:
-        asked.append(text.split(maxsplit=1)[0])
-        return answers[asked[-1]].pop(0)
+        questions.append(text.split(maxsplit=1)[0])
+        return answers[questions[-1]].pop(0)
 
     monkeypatch.setattr(typer, "prompt", prompt)
-    said = ask(PluginManager(), {"folder": None, "metric": None})
+    values = ask(PluginManager(), {"folder": None, "metric": None})
     assert not [left for left in answers.values() if left]
-    assert "Share" not in asked  # the column part says which rows are public
-    shown = capsys.readouterr().err
+    assert "Share" not in questions  # the column part says which rows are public
+    errors = capsys.readouterr().err
     for sentence in (
         "There is no file nothing.csv.",
         "There is no metric 'auc'. Similar: ",
         "default: shows only clear improvements: ladder-free, with the bounds",
         "There is no mechanism 'shield'",
     ):
-        assert sentence in shown
-    command = shlex.split(as_command(said))
+        assert sentence in errors
+    command = shlex.split(as_command(values))
     called = run_here(*command[1:], cwd=solution.parent)
     assert called.returncode == 0, called.stderr
     assert "12 public rows, 12 private" in called.stdout
     assert "Column part holds Public and Private" in called.stderr
-    with Competition.open(solution.parent / "c") as made:
-        assert made.settings.limits.per_day == 3
-        assert made.settings.public.mechanism == "kaggle"
-        assert made.solution.targets[0].classes == ("dog", "cat")
+    with Competition.open(solution.parent / "c") as competition:
+        assert competition.settings.limits.per_day == 3
+        assert competition.settings.public.mechanism == "kaggle"
+        assert competition.solution.targets[0].classes == ("dog", "cat")
 
 
 def test_the_default_mechanism_is_left_to_init(
     solution: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(typer, "prompt", lambda text, *, default, **_: default)
-    given = {"folder": Path("c"), "solution": solution, "metric": "roc_auc"}
-    said = ask(PluginManager(), given)
-    assert said["mechanism"] is None
-    assert "--mechanism" not in as_command(said)
+    values = {"folder": Path("c"), "solution": solution, "metric": "roc_auc"}
+    completed = ask(PluginManager(), values)
+    assert completed["mechanism"] is None
+    assert "--mechanism" not in as_command(completed)
 
 
 def test_init_without_a_terminal_says_what_is_missing(tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_init_without_a_terminal_says_what_is_missing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_teams_and_submissions_are_completed(solution: Path) -> None:
-    with Competition.create(solution.parent / "c", solution, metric="accuracy") as made:
+    with Competition.create(solution.parent / "c", solution, metric="accuracy") as competition:
         for team, label in (("one", "cat"), ("other", "dog")):
-            made.submit({"id": [row[0] for row in ROWS], "animal": [label] * 24}, team)
+            competition.submit({"id": [row[0] for row in ROWS], "animal": [label] * 24}, team)
     context = SimpleNamespace(params={"directory": str(solution.parent / "c"), "team": "other"})
     assert complete_team(context, "o") == ["one", "other"]
     assert complete_submission(context, "") == ["2"]
@@ -100,8 +100,8 @@ def test_teams_and_submissions_are_completed(solution: Path) -> None:
 
 @pytest.mark.slow
 def test_select_lists_the_submissions_of_the_team(solution: Path) -> None:
-    with Competition.create(solution.parent / "c", solution, metric="accuracy") as made:
-        made.submit({"id": [row[0] for row in ROWS], "animal": ["cat"] * 24}, "one")
+    with Competition.create(solution.parent / "c", solution, metric="accuracy") as competition:
+        competition.submit({"id": [row[0] for row in ROWS], "animal": ["cat"] * 24}, "one")
     called = run_here("select", "7", "--team", "one", "-C", "c", cwd=solution.parent)
     assert called.returncode == 2
     assert "is not an accepted submission of this team. It has 1." in called.stderr

@@ -158,7 +158,7 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
     "order of events": (events(lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]]), "miss"),
     "name in an event": (replaced("events.jsonl", '"one"', '"eno"'), "was changed after"),
     "other finals": (
-        edited("finals.json", lambda it: it | {"one": [4]}),
+        edited("finals.json", lambda finals: finals | {"one": [4]}),
         "The submissions in finals.json differ",
     ),
     "extra file": (written("more.csv", "id"), "more.csv does not belong to an export"),
@@ -180,27 +180,27 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
         "submissions.csv has submission 99, which events.jsonl does not record",
     ),
     "team of the board": (
-        edited("result.json", lambda it: it["standings"][0].update(team="x")),
+        edited("result.json", lambda result: result["standings"][0].update(team="x")),
         "The team x is not on the recomputed board",
     ),
     "missing team of the board": (
-        edited("result.json", lambda it: it["standings"].pop() and None),
+        edited("result.json", lambda result: result["standings"].pop() and None),
         "is missing from the exported board",
     ),
     "score of the baseline": (
-        edited("result.json", lambda it: it["baseline"].update(score=0.1)),
+        edited("result.json", lambda result: result["baseline"].update(score=0.1)),
         "score of the baseline base differs",
     ),
     "corrected best": (
-        edited("result.json", lambda it: it["best_score_corrected"].update(estimate=0.5)),
+        edited("result.json", lambda result: result["best_score_corrected"].update(estimate=0.5)),
         "The corrected best score differs",
     ),
     "setting": (
-        edited("settings.json", lambda it: it["competition"].update(title="Another")),
+        edited("settings.json", lambda keys: keys["competition"].update(title="Another")),
         "The settings in settings.json differ",
     ),
     "final of another team": (
-        edited("finals.json", lambda it: it | {"one": [3]}),
+        edited("finals.json", lambda finals: finals | {"one": [3]}),
         "submission 3 of the team one does not count according to events.jsonl",
     ),
     "split": (swapped("usage.csv"), "usage.csv is not the split of this competition"),
@@ -211,11 +211,11 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
 @pytest.mark.few(6)
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
-    attack, said = CONTRADICTIONS[name]
+    attack, sentence = CONTRADICTIONS[name]
     attack(there / "out")
     called = run_here("verify", "out", "solution.csv", cwd=there)
     assert called.returncode == 1, called.stderr
-    assert said in called.stderr
+    assert sentence in called.stderr
     assert "Traceback" not in called.stderr
     assert called.stdout == ""
 
@@ -231,24 +231,26 @@ UNREADABLE: dict[str, Callable[[Path], None]] = {
        for name in ("settings.json", "result.json", "events.jsonl", "usage.csv", "finals.json",
                     "private.csv", "public.csv", "finals/3.csv")},
     "list of settings": written("settings.json", "[]"),
-    "unknown setting": edited("settings.json", lambda it: it | {"more": {"a": 1}}),
-    "setting out of range": edited("settings.json", lambda it: it["analysis"].update(level=7)),
-    "unknown metric": edited("settings.json", lambda it: it["metric"].update(name="nothing")),
-    "no seed": edited("result.json", lambda it: it.pop("seed") and None),
-    "seed of text": edited("result.json", lambda it: it.update(seed="x")),
-    "seed below zero": edited("result.json", lambda it: it.update(seed=-1)),
+    "unknown setting": edited("settings.json", lambda keys: keys | {"more": {"a": 1}}),
+    "setting out of range": edited("settings.json", lambda keys: keys["analysis"].update(level=7)),
+    "unknown metric": edited("settings.json", lambda keys: keys["metric"].update(name="nothing")),
+    "no seed": edited("result.json", lambda result: result.pop("seed") and None),
+    "seed of text": edited("result.json", lambda result: result.update(seed="x")),
+    "seed below zero": edited("result.json", lambda result: result.update(seed=-1)),
     "huge number": replaced("result.json", '"seed": ', '"seed": ' + "9" * 5000),
-    "standings of numbers": edited("result.json", lambda it: it.update(standings=[1])),
-    "baseline of text": edited("result.json", lambda it: it.update(baseline="x")),
-    "path for a final": edited("finals.json", lambda it: {"one": ["../../solution"]}),
+    "standings of numbers": edited("result.json", lambda result: result.update(standings=[1])),
+    "baseline of text": edited("result.json", lambda result: result.update(baseline="x")),
+    "path for a final": edited("finals.json", lambda finals: {"one": ["../../solution"]}),
     "no finals": written("finals.json", "{}"),
-    "final that is not there": edited("finals.json", lambda it: it | {"one": [99]}),
+    "final that is not there": edited("finals.json", lambda finals: finals | {"one": [99]}),
     "event of text": events(lambda lines: ["7", *lines]),
     "event without a hash": events(lambda lines: ['{"sequence": 1}', *lines]),
     "unknown usage": replaced("usage.csv", "Private", "Hidden"),
     "row without usage": replaced("usage.csv", ",Private", ""),
     "huge cell": replaced("usage.csv", "r00", "r" * 200_000),
-    "huge team": edited("result.json", lambda it: it["standings"][0].update(team="x" * 200_000)),
+    "huge team": edited(
+        "result.json", lambda result: result["standings"][0].update(team="x" * 200_000)
+    ),
     "other ids": replaced("usage.csv", "r00", "r99"),
     "linked final": linked("finals/3.csv", "../solution.csv"),
     "linked result": linked("result.json", "../solution.csv"),
@@ -297,8 +299,8 @@ def test_an_export_says_for_whom_it_is(there: Path) -> None:
 
 @pytest.mark.slow
 def test_an_export_overwrites_nothing(there: Path) -> None:
-    for taken in (there / "out", there / "solution.csv", there / "c"):
-        called = run_here("export", taken, cwd=there / "c")
+    for existing in (there / "out", there / "solution.csv", there / "c"):
+        called = run_here("export", existing, cwd=there / "c")
         assert called.returncode == 1
         assert "is not empty" in called.stderr
     assert (there / "solution.csv").read_text().startswith("id,y")

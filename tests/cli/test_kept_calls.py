@@ -478,13 +478,13 @@ def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCo
         (commands.folder / name).mkdir()
     for path in ("inputs/rows.csv", "settings.toml"):
         (commands.folder / path).touch()
-    made = "c --solution s.csv --metric mae"
+    base = "c --solution s.csv --metric mae"
     for arguments in (
-        f"{made} --programs inputs", f"{made} --sample-inputs inputs",
-        f"{made} --programs empty --sample-inputs inputs",
-        f"{made} --programs inputs --sample-inputs inputs/rows.csv",
-        f"{made} --predictions ftp://host/p", f"{made} --deadline tomorrow",
-        "c --solution s.csv --metric ' '", f"{made} --title 'a\tb'", "c --settings settings.toml",
+        f"{base} --programs inputs", f"{base} --sample-inputs inputs",
+        f"{base} --programs empty --sample-inputs inputs",
+        f"{base} --programs inputs --sample-inputs inputs/rows.csv",
+        f"{base} --predictions ftp://host/p", f"{base} --deadline tomorrow",
+        "c --solution s.csv --metric ' '", f"{base} --title 'a\tb'", "c --settings settings.toml",
         "--solution s.csv --settings settings.toml",
         *(f"c --solution s.csv --settings settings.toml {option}" for option in (
             "--metric mae", "--lower-is-better", "--title T", "--id row",

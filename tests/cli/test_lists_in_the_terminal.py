@@ -236,8 +236,8 @@ def audited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(f"{module}.Ledger", lambda _: ledger)
         done = run_here("audit", *options, cwd=tmp_path)
         lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-        kept = [line for line in lines if line and "───" not in line]
-        return done.returncode, kept, done.stderr.splitlines()
+        printed = [line for line in lines if line and "───" not in line]
+        return done.returncode, printed, done.stderr.splitlines()
 
     return run
 
@@ -379,8 +379,8 @@ def test_the_scores_that_were_shown_are_listed_alone(audited: Any, other: tuple[
 def test_an_audit_that_finds_a_difference_exits_with_1(
     audited: Any, options: tuple[str, ...], store: dict[str, Any], errors: list[str]
 ) -> None:
-    code, lines, said = audited(*options, **store)
-    assert (code, said) == (1, errors)
+    code, lines, printed_errors = audited(*options, **store)
+    assert (code, printed_errors) == (1, errors)
     assert WHOLE not in lines
     code, lines, (said_of_hash, *_) = audited("--head", "9" * 64)
     assert code == 1

@@ -16,10 +16,10 @@ from program import run_here
 @pytest.fixture
 def planned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Return the request that the options of ``arena plan`` become."""
-    made = []
+    requests = []
 
     def keep(request, *_, **__):
-        made.append(request)
+        requests.append(request)
         raise typer.Exit(0)
 
     for name in ("pilot.plan_competition", "pilot.plan_files", "questions.plan_table"):
@@ -28,8 +28,8 @@ def planned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
     def run(*options):
         done = run_here("plan", *options, cwd=tmp_path)
-        assert done.returncode == (0 if made else 2), done.stderr
-        return made.pop() if made else " ".join(done.stderr.split())
+        assert done.returncode == (0 if requests else 2), done.stderr
+        return requests.pop() if requests else " ".join(done.stderr.split())
 
     return run
 
@@ -51,16 +51,16 @@ def test_numbers_separated_by_commas_are_read_once_each(planned):
 
 @pytest.mark.parametrize("given", ["100,", "1.5"])
 def test_what_is_no_whole_number_is_refused_with_an_example(planned, given):
-    said = planned("s.csv", "f", "-m", "mae", "--rows", given)
-    assert "--rows takes whole numbers separated by commas, such as 10,100; not" in said
-    assert said.endswith(f"not {given!r}.")
+    error = planned("s.csv", "f", "-m", "mae", "--rows", given)
+    assert "--rows takes whole numbers separated by commas, such as 10,100; not" in error
+    assert error.endswith(f"not {given!r}.")
 
 
 @pytest.mark.parametrize("given", ["inf", "0.1,"])
 def test_what_is_no_number_is_refused_with_an_example(planned, given):
-    said = planned("s.csv", "f", "-m", "mae", "--public-share", given)
-    assert "--public-share takes numbers separated by commas, such as 0.1,0.3; not" in said
-    assert said.endswith(f"not {given!r}.")
+    error = planned("s.csv", "f", "-m", "mae", "--public-share", given)
+    assert "--public-share takes numbers separated by commas, such as 0.1,0.3; not" in error
+    assert error.endswith(f"not {given!r}.")
 
 
 def test_names_of_columns_are_split_at_commas():

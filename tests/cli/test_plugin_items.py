@@ -41,8 +41,8 @@ def test_items_are_listed_described_and_checked(tmp_path: Path, kind: str) -> No
         "lacking",
         "not tried",
     }
-    said = run_here(kind, name, "--check", cwd=tmp_path)
-    assert "checks failed." in said.stdout
+    process = run_here(kind, name, "--check", cwd=tmp_path)
+    assert "checks failed." in process.stdout
     nameless = run_here(kind, "--check", cwd=tmp_path)
     assert (nameless.returncode, nameless.stdout) == (2, "")
     unknown = run_here(kind, "no-such-thing", cwd=tmp_path)

@@ -52,8 +52,8 @@ def test_a_command_of_a_plugin_is_imported_only_when_called(arena: Any, tmp_path
         "    print('strange ' * times)\n"
     )
     environment = _install_command(tmp_path, source)
-    shown = arena("--help", environment=environment).stdout
-    assert re.search(r"^  strange +Do something strange\.$", shown, flags=re.MULTILINE)
+    output = arena("--help", environment=environment).stdout
+    assert re.search(r"^  strange +Do something strange\.$", output, flags=re.MULTILINE)
     assert not (tmp_path / "imported").exists()
     assert arena("strange", "--times", 2, environment=environment).stdout == "strange strange \n"
     assert (tmp_path / "imported").exists()
@@ -62,8 +62,8 @@ def test_a_command_of_a_plugin_is_imported_only_when_called(arena: Any, tmp_path
 @pytest.mark.slow
 def test_a_broken_command_is_named_and_harms_no_other(arena: Any, tmp_path: Path) -> None:
     environment = _install_command(tmp_path, '"""Break."""\nimport nothing_of_that_name\n')
-    shown = arena("--help", environment=environment).stdout
-    assert re.search(r"^  strange +Break\.$", shown, flags=re.MULTILINE)
+    output = arena("--help", environment=environment).stdout
+    assert re.search(r"^  strange +Break\.$", output, flags=re.MULTILINE)
     called = arena("strange", environment=environment)
     assert called.returncode == 3
     assert called.stderr.startswith("arena: The command 'strange' of strange 1.0 cannot be loaded")
@@ -105,14 +105,14 @@ def test_plugins_are_listed(arena_here: Any) -> None:
     assert "helm" in by_name["arena_readers"]["provides"]["case_readers"]
     assert not by_name["arena_metrics"]["failures"]
     assert {"name": "score", "origin": "arena-leaderboard 0.1.0"} in document["commands"]
-    shown = arena_here("plugins").stdout
+    output = arena_here("plugins").stdout
     for name, provides in (
         ("arena_mechanisms", "7 mechanisms"),
         ("arena_ranking", "1 ranker, 4 analyses"),
         ("arena_sandboxes", "2 sandboxes"),
         ("arena_sota", "1 analysis, 1 paper"),
     ):
-        assert re.search(rf"{name} +arena-leaderboard 0\.1\.0 +{provides} *\n", shown)
+        assert re.search(rf"{name} +arena-leaderboard 0\.1\.0 +{provides} *\n", output)
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "f1(average=macro)", "sklearn:jaccard_score"])
@@ -123,9 +123,9 @@ def test_a_metric_is_described(arena_here: Any, name: str) -> None:
 
 
 def test_metrics_are_listed(arena_here: Any) -> None:
-    shown = arena_here("metrics").stdout
-    assert "quadratic_weighted_kappa" in shown
-    assert "sklearn:NAME" in shown
+    output = arena_here("metrics").stdout
+    assert "quadratic_weighted_kappa" in output
+    assert "sklearn:NAME" in output
 
 
 @pytest.mark.slow
@@ -143,8 +143,8 @@ def test_a_narrow_terminal_cuts_nothing_from_the_list_of_metrics(
     arena_here: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    shown = arena_here("metrics").stdout
-    table = shown[: shown.index("module:function:")]
+    output = arena_here("metrics").stdout
+    table = output[: output.index("module:function:")]
     assert "class" in table
     assert "probabilities" in table
     assert "predicts=time" in table

@@ -58,19 +58,19 @@ def ran(*arguments: str, cwd: Path) -> tuple[int, list[str]]:
 def test_the_end_of_a_program_that_is_tried_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: Any, code: int, lines: list[str]
 ) -> None:
-    given: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
 
     def run(*paths: Path, **keywords: Any) -> Any:
-        given.append({"paths": paths, **keywords})
+        calls.append({"paths": paths, **keywords})
         return outcome
 
     monkeypatch.setattr("arena.programs.running.run_program", run)
     (tmp_path / "p.py").touch()
     arguments = ("try", "p.py", "--inputs", "i", "-o", "o", "--command", "python3 -u main.py")
     assert ran(*arguments, "--memory-mb", "64", cwd=tmp_path) == (code, lines)
-    assert given[0]["command"] == ("python3", "-u", "main.py")
-    assert given[0]["paths"] == (Path("p.py"), Path("i"), Path("o"))
-    box = given[0]["box"]
+    assert calls[0]["command"] == ("python3", "-u", "main.py")
+    assert calls[0]["paths"] == (Path("p.py"), Path("i"), Path("o"))
+    box = calls[0]["box"]
     assert (box.seconds, box.memory_mb, box.disk_mb, box.cores) == (120.0, 64, 1_024, 2.0)
     assert (box.processes, box.output_bytes, box.gpus) == (256, 100_000_000, 0)
 

@@ -28,13 +28,13 @@ def test_init_and_submit(
     (tmp_path / "leaks.py").write_text(LEAKS)
     (tmp_path / "fails.py").write_text("raise SystemExit('no such column')\n")
     inputs = ("--programs", "hidden", "--sample-inputs", "sample")
-    made = arena("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", *inputs)
-    assert made.returncode == 0, made.stderr
+    creation = arena("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", *inputs)
+    assert creation.returncode == 0, creation.stderr
 
-    sent = arena("submit", "main.py", "--team", "ants", "-C", "c")
-    assert sent.returncode == 0, sent.stderr
-    assert "The trial on the sample inputs ended well" in sent.stdout
-    assert "Submission 1 of ants: accepted." in sent.stdout
+    submission = arena("submit", "main.py", "--team", "ants", "-C", "c")
+    assert submission.returncode == 0, submission.stderr
+    assert "The trial on the sample inputs ended well" in submission.stdout
+    assert "Submission 1 of ants: accepted." in submission.stdout
     assert "ants" in arena("leaderboard", "-C", "c").stdout
 
     failed = arena("submit", "fails.py", "--team", "ants", "-C", "c")

@@ -131,10 +131,10 @@ def test_a_stage_of_one_step_says_how_long_it_has_taken(
     monkeypatch.setattr(shown_progress, "time", SimpleNamespace(monotonic=lambda: now))
     with ProgressDisplay() as progress:
         progress.start("Long", 1)
-        for said in ("Long …", "Long, 12 s …", "Long, 22 s …"):
+        for line in ("Long …", "Long, 12 s …", "Long, 22 s …"):
             now += Alarm.last().seconds
             Alarm.ring()
-            assert capsys.readouterr().err == f"{said}\n"
+            assert capsys.readouterr().err == f"{line}\n"
 
 
 def test_a_terminal_has_a_bar(
@@ -147,9 +147,9 @@ def test_a_terminal_has_a_bar(
             progress.start(f"Of {total}", total)
             Alarm.ring()
             progress.advance()
-    shown = capsys.readouterr().err
-    assert "Of 1" in shown
-    assert "1/4" in shown
+    output = capsys.readouterr().err
+    assert "Of 1" in output
+    assert "1/4" in output
 
 
 def test_a_counted_stage_that_has_not_advanced_does_not_repeat_its_line(

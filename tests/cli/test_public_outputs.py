@@ -42,7 +42,7 @@ def test_no_label_is_in_any_public_output_or_export(tmp_path: Path) -> None:
     )
     calls = [run_here(*init, cwd=tmp_path)]
     change(tmp_path / "c", "resamples = 1000", "resamples = 40")
-    there = partial(run_here, cwd=tmp_path / "c")
+    call_there = partial(run_here, cwd=tmp_path / "c")
     for command in (
         ("import", "../files"),
         ("finalize",),
@@ -58,13 +58,13 @@ def test_no_label_is_in_any_public_output_or_export(tmp_path: Path) -> None:
         ("audit", "--json"),
         ("repair",),
     ):
-        calls.append(there(*command, "--verbose"))
+        calls.append(call_there(*command, "--verbose"))
     codes = {" ".join(map(str, call.args)): call.returncode for call in calls}
     assert list(codes.values()).count(0) >= len(calls) - 2, codes
-    shown = "".join(call.stdout + call.stderr for call in calls)
+    output = "".join(call.stdout + call.stderr for call in calls)
     written = [tmp_path / "board.html", tmp_path / "public.html", *(tmp_path / "out").rglob("*")]
     beside = (p for p in (tmp_path / "c").iterdir() if p.suffix != ".duckdb" and p.is_file())
-    texts = [shown, *(p.read_text(encoding="utf-8") for p in (*written, *beside) if p.is_file())]
+    texts = [output, *(p.read_text(encoding="utf-8") for p in (*written, *beside) if p.is_file())]
     assert len(texts) > 12
     assert not [label for label in LABELS for text in texts if label in text]
 
@@ -78,21 +78,21 @@ LEADS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def test_no_table_of_the_program_starts_a_formula(here: Path) -> None:
-    there = partial(run_here, cwd=here / "c")
+    call = partial(run_here, cwd=here / "c")
     change(here / "c", "resamples = 1000", "resamples = 40")
     for number, team in enumerate(HOSTILE):
         file = write_file(here / f"{team[:1] if number < 4 else number}x.csv", number)
-        called = there("submit", file, f"--team={team}")
+        called = call("submit", file, f"--team={team}")
         assert called.returncode == 0, called.stderr
     for spaced in ("\t=1", "\r=1", " =1"):
         file = write_file(here / "spaced.csv", 77)
-        there("submit", file, f"--team={spaced}")
-    assert there("finalize").returncode == 0
-    assert there("export", "../out").returncode == 0
+        call("submit", file, f"--team={spaced}")
+    assert call("finalize").returncode == 0
+    assert call("export", "../out").returncode == 0
     assert run_here("verify", "out", "solution.csv", cwd=here).returncode == 0
     tables = {path.name: path.read_text("utf-8") for path in (here / "out").glob("*.csv")}
     for options in ((), ("--private",)):
-        tables[f"leaderboard {options}"] = there("leaderboard", "--csv", *options).stdout
+        tables[f"leaderboard {options}"] = call("leaderboard", "--csv", *options).stdout
     assert len(tables) == 6
     for name, text in tables.items():
         assert not set(text) & {"\u202e", "\u200f", "\t", "\r"}, name
@@ -127,20 +127,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_is_full_or_read_only_is_told_in_a_line(here: Path, small_disk: Path) -> None:
     change(here / "c", "resamples = 1000", "resamples = 40")
     folder = Path(shutil.copytree(here / "c", small_disk / "c"))
-    there = partial(run_here, cwd=folder)
-    assert there("submit", here / "files" / "a.csv", "-t", "a").returncode == 0
-    assert there("finalize").returncode == 0
+    call = partial(run_here, cwd=folder)
+    assert call("submit", here / "files" / "a.csv", "-t", "a").returncode == 0
+    assert call("finalize").returncode == 0
     (small_disk / "filler").write_bytes(bytes(40 * 2**20))
     for command in (
         ("submit", here / "files" / "b.csv", "-t", "b"),
         ("import", here / "files"),
         ("finalize",),
     ):
-        called = there(*command)
+        called = call(*command)
         assert (called.returncode, called.stdout) == (1, "")
         assert len(called.stderr.splitlines()) == 1
         assert "Free some space" in called.stderr
-    assert there("audit").returncode == 0  # to look takes no room
+    assert call("audit").returncode == 0  # to look takes no room
     (small_disk / "filler").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for command in (
@@ -149,11 +149,11 @@ def test_a_disk_that_is_full_or_read_only_is_told_in_a_line(here: Path, small_di
         ("repair",),
         ("init", small_disk / "d", "--solution", here / "solution.csv", "--metric", "roc_auc"),
     ):
-        called = there(*command)
+        called = call(*command)
         assert (called.returncode, called.stdout) == (1, ""), command
         assert len(called.stderr.splitlines()) == 1
         assert "ead-only" in called.stderr or "Read and write permission" in called.stderr
-    assert there("audit").returncode == 0
+    assert call("audit").returncode == 0
     subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
-    assert there("submit", here / "files" / "b.csv", "-t", "b").returncode == 0
-    assert there("audit").returncode == 0
+    assert call("submit", here / "files" / "b.csv", "-t", "b").returncode == 0
+    assert call("audit").returncode == 0

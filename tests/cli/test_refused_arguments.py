@@ -56,11 +56,11 @@ def test_arguments_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "thesis.doc").touch()
-    for command, said in REFUSED:
+    for command, sentence in REFUSED:
         before = sorted(tmp_path.rglob("*"))
         done = run_here(*command.split(), cwd=tmp_path)
-        told = " ".join(done.stderr.split())
-        assert (done.returncode, said in told) == (2, True), (command, told)
+        errors = " ".join(done.stderr.split())
+        assert (done.returncode, sentence in errors) == (2, True), (command, errors)
         assert done.stdout == ""
         assert sorted(tmp_path.rglob("*")) == before
 

@@ -54,12 +54,12 @@ def _stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_table_says_what_agrees_and_why_not(tmp_path: Any) -> None:
-    shown = run_here("reproduce", "tables", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "2 of 3 numbers agree." in shown.stdout
-    assert "Table 1, spread, does not agree: a misprint." in shown.stdout
-    assert "Missing: Figure 3: without data." in shown.stdout
-    lines = [" ".join(line.split()) for line in shown.stdout.splitlines() if line.strip()]
+    process = run_here("reproduce", "tables", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "2 of 3 numbers agree." in process.stdout
+    assert "Table 1, spread, does not agree: a misprint." in process.stdout
+    assert "Missing: Figure 3: without data." in process.stdout
+    lines = [" ".join(line.split()) for line in process.stdout.splitlines() if line.strip()]
     assert lines[0] == "A. Nonymous (2020), Tables"
     assert lines[1] == "where quantity published computed agrees note"
     assert [line.partition(" agrees")[0] for line in lines[3:7]] == [
@@ -78,23 +78,23 @@ def test_a_table_says_what_agrees_and_why_not(tmp_path: Any) -> None:
 def test_charts_are_handed_to_the_renderer_with_their_titles(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = []
+    specifications = []
 
     def draw(specification: Any) -> str:
-        drawn.append(specification)
+        specifications.append(specification)
         return "<svg>"
 
     png = {("<svg>", 1.5): b"png"}
     renderer = SimpleNamespace(vegalite_to_svg=draw, svg_to_png=lambda svg, scale: png[svg, scale])
     monkeypatch.setitem(sys.modules, "vl_convert", renderer)
     monkeypatch.setenv("COLUMNS", "16")
-    shown = run_here("reproduce", "tables", "--charts", "new/charts", cwd=tmp_path)
-    assert shown.stdout.splitlines()[-3:] == [
+    process = run_here("reproduce", "tables", "--charts", "new/charts", cwd=tmp_path)
+    assert process.stdout.splitlines()[-3:] == [
         "Table 1, spread, does not agree: a misprint.",
         "Missing: Figure 3: without data.",
         "The charts (1) are in new/charts.",
     ]
-    (chart,) = drawn
+    (chart,) = specifications
     assert chart["title"] == {
         "text": "A bar", "subtitle": "it is of height 1.", "anchor": "start", "fontSize": 12,
     }  # fmt: skip
@@ -112,8 +112,8 @@ def test_charts_are_handed_to_the_renderer_with_their_titles(
 
 @pytest.mark.slow
 def test_charts_are_drawn_as_svg_and_png(tmp_path: Any) -> None:
-    shown = run_here("reproduce", "tables", "--charts", "c", cwd=tmp_path)
-    assert "The charts (1) are in c." in shown.stdout
+    process = run_here("reproduce", "tables", "--charts", "c", cwd=tmp_path)
+    assert "The charts (1) are in c." in process.stdout
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"figure-1.svg", "figure-1.png"}
     text = (tmp_path / "c" / "figure-1.svg").read_text(encoding="utf-8")
     assert ">A bar</text>" in text

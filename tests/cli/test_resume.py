@@ -59,8 +59,8 @@ def undisturbed_plan(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int
 def write_files(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     truth = np.append(rng.random(59), SECRET)
-    sent = {"solution": truth} | {f"sent/{k}": truth + rng.normal(0, 0.1, 60) for k in range(4)}
-    for name, values in sent.items():
+    columns = {"solution": truth} | {f"sent/{k}": truth + rng.normal(0, 0.1, 60) for k in range(4)}
+    for name, values in columns.items():
         rows = [(f"r{i}", repr(float(value))) for i, value in enumerate(values)]
         write_csv(folder / f"{name}.csv", ["id", "y"], rows)
     (folder / "code").mkdir()
@@ -69,7 +69,7 @@ def write_files(folder: Path) -> Path:
 
 
 def start(folder: Path, *more: str, command: str = "score") -> subprocess.Popen[str]:
-    asked = [
+    arguments = [
         command,
         "solution.csv",
         "sent",
@@ -77,7 +77,7 @@ def start(folder: Path, *more: str, command: str = "score") -> subprocess.Popen[
         "kaggle:code/own.py(lower_is_better=true)",
     ]
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *asked, "--resamples", "120", "--json", *more],
+        [sys.executable, "-c", PROGRAM, *arguments, "--resamples", "120", "--json", *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -103,16 +103,16 @@ def stop(
     folder: Path, number: signal.Signals, more: int, command: str = "score"
 ) -> tuple[int, str]:
     """End the command when it has kept so many files more; return its code and what it said."""
-    kept = folder / "kept"
-    wanted = len(list(kept.glob("*.tasks"))) + more
+    results = folder / "kept"
+    n_results = len(list(results.glob("*.tasks"))) + more
     process = start(folder, "--resume", "kept", command=command)
     with killed_in_the_end(process):
-        while len(list(kept.glob("*.tasks"))) < wanted and process.poll() is None:
+        while len(list(results.glob("*.tasks"))) < n_results and process.poll() is None:
             time.sleep(0.01)
         assert process.poll() is None, "it was too fast to be interrupted"
         process.send_signal(number)
-        said = process.communicate(timeout=MOST_SECONDS)[1]
-    return process.returncode, said
+        errors = process.communicate(timeout=MOST_SECONDS)[1]
+    return process.returncode, errors
 
 
 @pytest.mark.long
@@ -122,18 +122,18 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
     all_calls = calls(folder)
 
     assert stop(folder, signal.SIGKILL, 3)[0] == -signal.SIGKILL
-    code, said = stop(folder, signal.SIGINT, 2)
+    code, errors = stop(folder, signal.SIGINT, 2)
     assert code == 130
-    assert "kept: the same command continues from there" in said
+    assert "kept: the same command continues from there" in errors
     for file in (folder / "kept").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     calls(folder)
 
     damaged = min((folder / "kept").glob("*.tasks"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    found, said = end(start(folder, "--resume", "kept", "--workers", "1"))
-    assert found == expected
-    assert "are already done" in said
+    document, errors = end(start(folder, "--resume", "kept", "--workers", "1"))
+    assert document == expected
+    assert "are already done" in errors
     assert calls(folder) < all_calls
 
     # All of it was kept: only the calls that are timed are made again. Two at once do not matter.
@@ -143,9 +143,9 @@ def test_a_killed_and_an_interrupted_command_continue(folder: Path) -> None:
 
     code_of_metric = folder / "code" / "own.py"
     code_of_metric.write_text(METRIC.replace(".mean()", ".max()"))
-    other, said = end(start(folder, "--resume", "kept"))
+    other, errors = end(start(folder, "--resume", "kept"))
     assert other != expected
-    assert "already done" not in said
+    assert "already done" not in errors
     assert calls(folder) == all_calls
 
 
@@ -155,15 +155,15 @@ def test_plan_continues_with_the_same_answer(
     folder: Path, undisturbed_plan: tuple[str, int], ended_by: signal.Signals
 ) -> None:
     expected, all_calls = undisturbed_plan
-    code, said = stop(folder, ended_by, 6, command="plan")
+    code, errors = stop(folder, ended_by, 6, command="plan")
     handled = ended_by != signal.SIGKILL
     assert code == (128 + ended_by if handled else -ended_by)
-    assert ("the same command continues from there" in said) == handled
+    assert ("the same command continues from there" in errors) == handled
     calls(folder)
 
-    found, said = end(start(folder, "--resume", "kept", command="plan"))
-    assert found == expected
-    done = [int(number) for number in re.findall(r"(\d+) of \d+ calls are already done", said)]
+    document, errors = end(start(folder, "--resume", "kept", command="plan"))
+    assert document == expected
+    done = [int(number) for number in re.findall(r"(\d+) of \d+ calls are already done", errors)]
     assert sum(done) > 0
     # A process that called the metric may have ended a little later than the killed command.
     assert calls(folder) <= all_calls - sum(done) / 2

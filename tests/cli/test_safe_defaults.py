@@ -33,12 +33,12 @@ def init(folder: Path, *arguments: object, metric: str = "roc_auc", usage: str =
 
 @pytest.mark.slow
 def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
-    said, settings = init(tmp_path)
+    output, settings = init(tmp_path)
     assert re.fullmatch(PROTECTED, settings.public.mechanism)
     assert settings.limits.per_day == 5
-    assert "No deadline is set" in said
-    assert "column y = P(1), or any score that is larger for the positive class" in said
-    assert "Warning" not in said
+    assert "No deadline is set" in output
+    assert "column y = P(1), or any score that is larger for the positive class" in output
+    assert "Warning" not in output
     for number in range(6):
         file = write_file(tmp_path / f"{number}.csv", number)
         called = run_here("submit", file, "-t", "a", "--json", "-C", "c", cwd=tmp_path)
@@ -47,10 +47,10 @@ def test_init_protects_the_public_board_by_default(tmp_path: Path) -> None:
 
 
 def test_init_says_that_a_deadline_has_passed(tmp_path: Path) -> None:
-    said, settings = init(tmp_path, "--deadline", "2020-01-01T00:00:00+02:00")
+    output, settings = init(tmp_path, "--deadline", "2020-01-01T00:00:00+02:00")
     assert re.fullmatch(PROTECTED, settings.public.mechanism)
-    assert "Warning: the deadline 2019-12-31 22:00 UTC has passed" in said
-    assert "No deadline" not in said
+    assert "Warning: the deadline 2019-12-31 22:00 UTC has passed" in output
+    assert "No deadline" not in output
 
 
 def test_init_protects_each_phase_by_its_own_metric(tmp_path: Path) -> None:
@@ -63,10 +63,10 @@ def test_init_protects_each_phase_by_its_own_metric(tmp_path: Path) -> None:
         for name, metric in phases.items()
     )
     (tmp_path / "settings.toml").write_text(text, "utf-8")
-    made = run_here(
+    process = run_here(
         "init", "c", "--solution", "solution.csv", "--settings", "settings.toml", cwd=tmp_path
     )
-    assert made.returncode == 0, made.stderr
+    assert process.returncode == 0, process.stderr
     settings = read_settings(tmp_path / "c" / "competition.toml")
     by_phase = {name: settings.in_phase(name).public.mechanism for name in phases}
     assert by_phase["c"] == settings.public.mechanism
@@ -84,32 +84,34 @@ def test_init_names_the_phase_of_an_end_and_a_command_that_is_accepted(tmp_path:
         phases = "".join(f"[phase.{phase}]\nend = {end}\n" for phase in ("dev", "final"))
         text = f'[metric]\nname = "accuracy"\n{phases}{question}\n'
         (tmp_path / "settings.toml").write_text(text, "utf-8")
-        made = run_here(
+        process = run_here(
             "init", name, "--solution", "solution.csv", "--settings", "settings.toml", cwd=tmp_path
         )
-        assert made.returncode == 0, made.stderr
+        assert process.returncode == 0, process.stderr
         if name == "over":
-            assert "the end 2020-01-01 00:00 UTC has passed" in made.stdout
-            assert "Set a later one under [phase." in made.stdout
+            assert "the end 2020-01-01 00:00 UTC has passed" in process.stdout
+            assert "Set a later one under [phase." in process.stdout
             continue
-        assert "The end of the phase dev is 2999-01-01 00:00 UTC." in made.stdout
-        (command,) = re.findall("^ +arena (submit .*)$", made.stdout, re.MULTILINE)
-        sent = run_here(*shlex.split(command), cwd=tmp_path)
-        assert (sent.returncode, "accepted" in sent.stdout) == (0, True), sent.stderr
+        assert "The end of the phase dev is 2999-01-01 00:00 UTC." in process.stdout
+        (command,) = re.findall("^ +arena (submit .*)$", process.stdout, re.MULTILINE)
+        submission = run_here(*shlex.split(command), cwd=tmp_path)
+        assert (submission.returncode, "accepted" in submission.stdout) == (0, True), (
+            submission.stderr
+        )
 
 
 def test_init_says_the_deadline_in_utc(tmp_path: Path) -> None:
-    said, _ = init(tmp_path, "--deadline", "2999-01-01T20:30+02:00", "--mechanism", "full")
-    assert "The deadline is 2999-01-01 18:30 UTC." in said
+    output, _ = init(tmp_path, "--deadline", "2999-01-01T20:30+02:00", "--mechanism", "full")
+    assert "The deadline is 2999-01-01 18:30 UTC." in output
 
 
 @pytest.mark.slow
 def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> None:
-    said, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")
+    output, settings = init(tmp_path, "--deadline", "2999-01-01", metric="mae")
     clip = settings.public.mechanism
     assert re.fullmatch(r"ladder-free\(clip=[\d.]+, noise=2\)", clip)
     assert settings.competition.deadline == datetime(2999, 1, 1, tzinfo=UTC)
-    assert "deadline is set" not in said
+    assert "deadline is set" not in output
     again = run_here(
         "init", "d", "--solution", "solution.csv", "--metric", "mae", "--mechanism", clip,
         cwd=tmp_path,
@@ -127,10 +129,10 @@ def test_init_says_what_it_does_for_a_metric_without_bounds(tmp_path: Path) -> N
 
 
 def test_init_warns_of_what_is_asked_for_without_protection(tmp_path: Path) -> None:
-    said, settings = init(tmp_path, "--mechanism", "full", "--per-day", 0)
+    output, settings = init(tmp_path, "--mechanism", "full", "--per-day", 0)
     assert settings.limits.per_day is None
-    assert "Warning: the mechanism full shows every score" in said
-    assert "Warning: the number of submissions is not limited" in said
+    assert "Warning: the mechanism full shows every score" in output
+    assert "Warning: the number of submissions is not limited" in output
     wrong = run_here(
         "init", "d", "--solution", "solution.csv", "--metric", "roc_auc", "--deadline", "soon",
         cwd=tmp_path,
@@ -172,8 +174,8 @@ def test_mechanisms_are_listed_and_described(tmp_path: Path) -> None:
         mechanism["name"] for mechanism in listed
     }
     assert all(mechanism["description"] for mechanism in listed)
-    shown = run_here("mechanisms", "ladder(eta=0.02)", cwd=tmp_path)
-    assert "Parameter eta = 0.02: The step" in shown.stdout
+    output = run_here("mechanisms", "ladder(eta=0.02)", cwd=tmp_path)
+    assert "Parameter eta = 0.02: The step" in output.stdout
     assert run_here("mechanisms", cwd=tmp_path).returncode == 0
     assert run_here("mechanisms", "laddre", cwd=tmp_path).returncode == 1
 

@@ -121,12 +121,12 @@ def test_strict_and_nothing_to_rank_exit_with_one(arena_here: Any, competition: 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(
     arena_here: Any, competition: Path
 ) -> None:
-    one = arena_here(*SCORE, "--json", "--workers", 1, "--seed", 7).stdout
-    two = arena_here(*SCORE, "--json", "--workers", 2, "--seed", 7).stdout
-    assert one == two
-    assert json.loads(one)["seed"] == 7
+    by_one = arena_here(*SCORE, "--json", "--workers", 1, "--seed", 7).stdout
+    by_two = arena_here(*SCORE, "--json", "--workers", 2, "--seed", 7).stdout
+    assert by_one == by_two
+    assert json.loads(by_one)["seed"] == 7
     other = arena_here(*SCORE, "--json", "--seed", 8).stdout
-    assert json.loads(other)["standings"] != json.loads(one)["standings"]
+    assert json.loads(other)["standings"] != json.loads(by_one)["standings"]
 
 
 @pytest.mark.slow
@@ -254,8 +254,8 @@ def test_interrupting_leaves_one_line_and_a_whole_database(
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=900)
     assert process.returncode == 130
-    said = [line for line in stderr.splitlines() if not line.endswith("…")]  # progress
-    assert said == ["arena: Interrupted. Data stored before are intact."]
+    lines = [line for line in stderr.splitlines() if not line.endswith("…")]  # progress
+    assert lines == ["arena: Interrupted. Data stored before are intact."]
     assert arena_here(*SCORE, "--db", "kept.duckdb").returncode == 0
 
 
@@ -304,13 +304,13 @@ def test_no_label_of_the_solution_is_ever_shown(arena_here: Any, tmp_path: Path)
     write_csv(tmp_path / "s" / "a.csv", ["id", "y"], [(i, row) for row, i in enumerate(ids)])
     write_csv(tmp_path / "s" / "b.csv", ["id", "y"], [(i, "x") for i in ids[3:]])
     write_csv(tmp_path / "s" / "c.csv", ["id", "z"], [(i, 1) for i in [*ids, "i3"]])
-    shown = ""
+    output = ""
     for command in ("score", "validate"):
         for extra in ((), ("--json",), ("--verbose",)):
             called = arena_here(command, "solution.csv", "s", "--metric", "mae", *extra)
-            shown += called.stdout + called.stderr
-    assert "Rejected: b.csv" in shown
-    assert not [label for label in labels if label in shown]
+            output += called.stdout + called.stderr
+    assert "Rejected: b.csv" in output
+    assert not [label for label in labels if label in output]
 
 
 @pytest.mark.slow

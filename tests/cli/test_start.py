@@ -67,11 +67,11 @@ def test_submit_and_leaderboard_import_nothing_heavy(
 ) -> None:
     rows = [[f"r{i}", i % 2] for i in range(40)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    made = run_here(
+    process = run_here(
         *("init", "c", "--solution", "solution.csv", "--metric", "accuracy"),
         *("--mechanism", mechanism), cwd=tmp_path,
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    assert process.returncode == 0, process.stderr
     write_csv(tmp_path / "team.csv", ["id", "y"], rows)
     arguments = [command, "-C", "c"] + (["team.csv", "-t", "a"] if command == "submit" else [])
     assert _run(*arguments, folder=tmp_path) == "[]"
@@ -107,8 +107,8 @@ for arguments in (None, ["submit", "-C", "c", "team.csv", "-t", "b"]):
         assert not end.code, end.code
 print(done[:2], done.count("fork"), file=sys.stderr)
 """
-    made = run_here("init", "c", "--solution", "solution.csv", "--metric", "mae", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    process = run_here("init", "c", "--solution", "solution.csv", "--metric", "mae", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
     called = subprocess.run(
         [sys.executable, "-c", code, "submit", "-C", "c", "team.csv", "-t", "a"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=900,

@@ -37,10 +37,10 @@ def test_the_score_the_receipt_and_the_file_stand_in_the_first_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answer = Submitted(7, "ant", "accepted", 0.25, (), receipt="abc")
-    for file, said in ((None, " Receipt: abc"), ("a.csv", "")):
+    for file, receipt in ((None, " Receipt: abc"), ("a.csv", "")):
         print_answer(answer, Lines(), BoardDisplay(2), file=file)
         named = " (a.csv)" if file else ""
-        line = f"Submission 7 of ant{named}: accepted. Its public score is 0.25.{said}\n"
+        line = f"Submission 7 of ant{named}: accepted. Its public score is 0.25.{receipt}\n"
         assert capsys.readouterr().out == line
 
 

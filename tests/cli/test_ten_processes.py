@@ -27,8 +27,8 @@ def test_each_of_ten_processes_is_served_or_told_who_holds_it(here: Path) -> Non
         def start(number: int) -> subprocess.Popen[str]:
             file = write_file(here / f"{number}.csv", number)
             patience = ("--wait", 600) if number % 2 else ()
-            given = ("submit", file, "-t", f"t{number}", "--json", *patience)
-            return ends.enter_context(killed_in_the_end(start_program(*given, cwd=folder)))
+            arguments = ("submit", file, "-t", f"t{number}", "--json", *patience)
+            return ends.enter_context(killed_in_the_end(start_program(*arguments, cwd=folder)))
 
         processes = [start(number) for number in range(N_PROCESSES)]
         answers = [process.communicate(timeout=900) for process in processes]

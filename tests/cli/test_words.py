@@ -25,9 +25,9 @@ def test_each_parameter_of_a_built_in_item_is_explained() -> None:
 
 
 def test_the_values_of_a_parameter_are_listed(tmp_path: Path) -> None:
-    said = run_here("metrics", "f1", cwd=tmp_path).stdout
-    assert "A submission holds a label for each row." in said
-    assert all(value in said for value in ("binary", "macro", "weighted", "micro"))
+    output = run_here("metrics", "f1", cwd=tmp_path).stdout
+    assert "A submission holds a label for each row." in output
+    assert all(value in output for value in ("binary", "macro", "weighted", "micro"))
 
 
 def test_a_metric_that_is_missing_or_unsuitable_has_a_way_out(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ def test_files_are_received_between_the_start_and_the_deadline(
     tmp_path: Path, scenario: Scenario
 ) -> None:
     with scenario.create() as competition:
-        for at, said in (
+        for delay, outcome in (
             (timedelta(seconds=-1), "start"), (timedelta(0), "accepted"),
             (timedelta(days=14), "accepted"), (timedelta(days=14, seconds=1), "deadline"),
         ):  # fmt: skip
-            scenario.clock.now = MONDAY + at
-            assert send(competition, tmp_path, at.seconds + at.days) == said, at
+            scenario.clock.now = MONDAY + delay
+            assert send(competition, tmp_path, delay.seconds + delay.days) == outcome, delay
         assert competition.quota_used("A") == 2
 
 

@@ -56,11 +56,11 @@ ONES = {"id": IDS, "y": ["1"] * N_ROWS}
 def test_a_server_shows_of_public_labels_only_how_many_are_to_arrive(tmp_path: Path) -> None:
     public = USAGE == "Public"
     settings = {"metric": "mae", "pending_labels": True}
-    for name, known, pending in (
+    for name, has_label, pending in (
         ("none", public | (np.arange(N_ROWS) < 20), None),
         ("some", ~public | (np.arange(N_ROWS) < 20), {"pending": 10, "n_rows": 10}),
     ):
-        scenario = Scenario(tmp_path / name, solution(known), settings=settings)
+        scenario = Scenario(tmp_path / name, solution(has_label), settings=settings)
         with scenario.create() as competition:
             assert facts(competition, "race", ServerSection()).pending_labels == pending
 
@@ -69,9 +69,9 @@ def test_a_server_shows_of_public_labels_only_how_many_are_to_arrive(tmp_path: P
 def test_boards_follow_labels_that_arrive(tmp_path: Path, scenario: Scenario) -> None:
     public, arrived = USAGE == "Public", np.arange(N_ROWS) < 30
     with scenario.create() as competition:
-        sent = competition.submit(ZEROS, "A")
+        submission = competition.submit(ZEROS, "A")
         competition.submit(ONES, "B")
-        assert sent.released == pytest.approx(error_on(KNOWN & public))
+        assert submission.released == pytest.approx(error_on(KNOWN & public))
         assert competition.pending_labels(private=False) == (15, 5)
         result = competition.finalize(intervals=False)
         assert (result.n_rows, result.n_pending) == (5, 15)
@@ -105,8 +105,8 @@ def test_boards_follow_labels_that_arrive(tmp_path: Path, scenario: Scenario) ->
 @pytest.mark.slow
 def test_a_competition_may_begin_without_any_label(scenario: Scenario) -> None:
     with replace(scenario, solution=solution(False)).create() as competition:
-        sent = competition.submit(ZEROS, "A")
-        assert (sent.status, sent.released) == ("accepted", None)
+        submission = competition.submit(ZEROS, "A")
+        assert (submission.status, submission.released) == ("accepted", None)
         assert competition.leaderboard() == []
         with pytest.raises(UsageError, match="No private row has a label yet"):
             competition.finalize()
@@ -118,7 +118,7 @@ def test_a_competition_may_begin_without_any_label(scenario: Scenario) -> None:
 def test_what_is_refused(scenario: Scenario) -> None:
     with scenario.create() as competition:
         head = competition.head()
-        for message, given in {
+        for message, new_labels in {
             "another label for 2 rows": labels([0, 1, 30], shift=1.0),
             "no label for a row that lacks one": labels([0, 1]),
             "1 id of the file, such as 'x', is not in the solution": {"id": ["x"], "y": ["1"]},
@@ -128,7 +128,7 @@ def test_what_is_refused(scenario: Scenario) -> None:
             "more than once|already occurs": {"id": ["r30", "r30"], "y": ["1", "2"]},
         }.items():  # fmt: skip
             with pytest.raises(InputError, match=rf"({message}).*Nothing was changed\.$"):
-                competition.add_labels(given)
+                competition.add_labels(new_labels)
         everything = {**labels(range(N_ROWS)), "Usage": list(USAGE)}
         with pytest.raises(InputError, match="add those that arrived by arena labels add"):
             competition.rescore(everything)

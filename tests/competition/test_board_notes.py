@@ -55,10 +55,10 @@ def probabilities(sign: float, n: int = 3) -> dict[str, np.ndarray]:
 def test_a_reversed_board_is_named_and_the_meaning_of_the_column_said(
     tmp_path: Path, sign: float, flipped: bool
 ) -> None:
-    sent = probabilities(sign)
+    columns = probabilities(sign)
     if sign == 0:
-        sent = {team: RNG.random(N_ROWS) for team in sent}
-    folders = files(tmp_path, sent)
+        columns = {team: RNG.random(N_ROWS) for team in columns}
+    folders = files(tmp_path, columns)
     with competition(tmp_path, labels(), "roc_auc", "kaggle") as opened:
         list(opened.import_folder(folders[0]))
         notes = " ".join(opened.board_notes())
@@ -75,8 +75,8 @@ def test_a_reversed_board_is_named_and_the_meaning_of_the_column_said(
             board=BoardSettings(resamples=50),
         ),
     )
-    for said in (notes, final, " ".join(board.notes)):
-        assert ("Flipped?" in said) == flipped
+    for text in (notes, final, " ".join(board.notes)):
+        assert ("Flipped?" in text) == flipped
     assert "Flipped?" not in public
     assert "column y = P(malignant)" in " ".join(board.notes)
     sample = (tmp_path / "c" / SAMPLE_NOTE_NAME).read_text()
@@ -131,15 +131,15 @@ def test_copies_are_named_to_the_organiser_only(tmp_path: Path) -> None:
     files(tmp_path, values)
     with competition(tmp_path, TRUTH.tolist(), "rmse", "kaggle") as opened:
         list(opened.import_folder(tmp_path / "files"))
-        (found,) = opened.similar_submissions()
-        assert (found.identical, set(found.teams)) == (False, {"a", "thief"})
+        (pair,) = opened.similar_submissions()
+        assert (pair.identical, set(pair.teams)) == (False, {"a", "thief"})
         private = page(finalized_report(opened, opened.finalize()))
         public = page(public_competition_report(opened))
     assert "Similar submissions of different teams" in private
     assert "imilar submissions" not in public
     assert "identical" not in public
     with CompetitionView.open(tmp_path / "c") as view:
-        assert view.similar_submissions() == (found,)
+        assert view.similar_submissions() == (pair,)
 
 
 def test_a_check_that_fails_is_named_without_what_it_may_quote(

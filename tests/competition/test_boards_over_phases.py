@@ -87,8 +87,8 @@ def create(folder: Path, settings: Settings) -> Competition:
     for team, of_tasks in WRONG.items():
         for task, wrong in zip(SIZES, of_tasks, strict=True):
             if wrong is not None:
-                sent = competition.submit(cells(task, wrong), team, phase=task)
-                assert sent.status == "accepted"
+                submission = competition.submit(cells(task, wrong), team, phase=task)
+                assert submission.status == "accepted"
     clock.now = datetime(2026, 5, 1, tzinfo=UTC)
     return competition
 
@@ -151,7 +151,7 @@ def test_each_phase_counts_by_its_own_metric(tmp_path: Path) -> None:
         (best, *_) = detect.private_leaderboard(board="mean")
         assert best["mcc of classify"] == pytest.approx(scores_of(best["team"])[1])
         verdicts = [finding["verdict"] for finding in detect.final_result()["findings"]]
-        assert any("mean of accuracy and mcc over phases" in said for said in verdicts)
+        assert any("mean of accuracy and mcc over phases" in verdict for verdict in verdicts)
         detect.publish()
         detect.export(tmp_path / "export")
         assert competition.audit() == ()
@@ -225,15 +225,17 @@ def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) 
     settings = Settings.model_validate({**document, "board": boards})
     with create(tmp_path, settings) as competition:
         competition.assign_bracket("Bees", "students")
-        shown = {
+        public_scores = {
             task: {row["team"]: row["score"] for row in competition.in_phase(task).leaderboard()}
             for task in SIZES
         }
         for name, (_, combine) in COMBINED.items():
             released = competition.released_board(name)
-            of_base = combine(*(shown[task]["base"] for task in SIZES))
+            of_base = combine(*(public_scores[task]["base"] for task in SIZES))
             expected = {
-                team: combine(*(shown[task].get(team, shown[task]["base"]) for task in SIZES))
+                team: combine(
+                    *(public_scores[task].get(team, public_scores[task]["base"]) for task in SIZES)
+                )
                 / _reference(name, of_base)
                 for team in WRONG
             }
@@ -247,7 +249,7 @@ def test_a_public_board_combines_what_the_boards_of_phases_show(tmp_path: Path) 
             }  # fmt: skip
         of_teams = [
             {team: score for team, score in scores.items() if team != "base"}
-            for scores in shown.values()
+            for scores in public_scores.values()
         ]
         filled = {
             row["team"]: row["score"] for row in competition.released_board("filled").standings

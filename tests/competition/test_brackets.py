@@ -97,12 +97,12 @@ def test_boards_of_brackets_from_the_first_file_to_the_export(
         scenario.send(competition, *SENT)
         for team, bracket in (("S", "staff"), ("B", "students"), ("C", "students")):
             competition.assign_bracket(team, bracket)
-        for team, bracket, said in (
+        for team, bracket, message in (
             ("S", "staff", "is in the bracket"),
             ("base", "staff", "is a baseline"),
             ("A", "x", "There is no bracket 'x'"),
         ):
-            with pytest.raises(UsageError, match=said):
+            with pytest.raises(UsageError, match=message):
                 competition.assign_bracket(team, bracket)
         board = {row["team"]: (row["rank"], row["brackets"]) for row in competition.leaderboard()}
         assert board == {
@@ -141,8 +141,8 @@ def test_boards_of_brackets_from_the_first_file_to_the_export(
         assert {row["team"]: row["brackets"] for row in published["leaderboard"]}["S"] == {
             "staff": {"rank": None}
         }
-    for change, said in EDITS:
-        assert any(said in problem for problem in verified(tmp_path, change)), said
+    for change, message in EDITS:
+        assert any(message in problem for problem in verified(tmp_path, change)), message
     assert verified(tmp_path, lambda _: None) == ()
 
 
@@ -177,15 +177,15 @@ def finding(document: Any) -> Any:
 
 EDITS: list[tuple[Callable[[Path], None], str]] = [
     (
-        edit_result(lambda it: it["brackets"]["students"].remove("C")),
+        edit_result(lambda document: document["brackets"]["students"].remove("C")),
         "The teams of the bracket students differ",
     ),
     (
-        edit_result(lambda it: finding(it)["students"][0].update(rank_high=1)),
+        edit_result(lambda document: finding(document)["students"][0].update(rank_high=1)),
         "The ranks in the bracket students differ",
     ),
     (
-        edit_result(lambda it: it["findings"].clear()),
+        edit_result(lambda document: document["findings"].clear()),
         "The ranks in the bracket students differ",
     ),
     (

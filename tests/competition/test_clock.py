@@ -27,9 +27,9 @@ FAR = datetime(2290, 1, 1, tzinfo=UTC)
 
 def backwards(problems: Sequence[str]) -> list[int]:
     """Return the events at which time runs backwards: all problems are about these."""
-    found = [re.match(r"Time runs backwards: event (\d+) ", problem) for problem in problems]
-    assert all(found), problems
-    return [int(match[1]) for match in found if match]
+    matches = [re.match(r"Time runs backwards: event (\d+) ", problem) for problem in problems]
+    assert all(matches), problems
+    return [int(match[1]) for match in matches if match]
 
 
 def slow(*values: timedelta) -> list[ParameterSet]:
@@ -92,8 +92,8 @@ def test_a_deadline_follows_the_clock_in_both_directions(scenario: Scenario) -> 
         assert competition.submit(scenario.file(2), "one").faults[0].kind == "deadline"
         scenario.clock.now = START
         assert competition.submit(scenario.file(2), "one").status == "accepted"
-        (told,) = competition.audit()
-        assert told.startswith(
+        (problem,) = competition.audit()
+        assert problem.startswith(
             "Time runs backwards: event 4 (submission, 2026-03-01T23:00:00.000000+00:00) is before "
             "event 3 (submission, 2290-01-01T00:00:00.000000+00:00)"
         )
@@ -105,14 +105,14 @@ def test_the_organiser_hears_of_a_clock_before_the_last_event(scenario: Scenario
         scenario.clock.now += DAY
         competition.submit(scenario.file(1), "one")
     for opened in (Competition, CompetitionView):
-        for back, told in ((timedelta(), 0), (timedelta(seconds=59), 0), (DAY, 1)):
-            if told and opened is Competition:
+        for back, n_notes in ((timedelta(), 0), (timedelta(seconds=59), 0), (DAY, 1)):
+            if n_notes and opened is Competition:
                 continue
             with opened.open(
                 scenario.folder, clock=lambda back=back: scenario.clock.now - back
             ) as competition:
                 notes = [note for note in competition.notes if "clock" in note]
-            assert len(notes) == told
+            assert len(notes) == n_notes
     with pytest.raises(UsageError, match="of 2026-03-02 23:00 UTC: set the clock"):
         Competition.open(scenario.folder, clock=lambda: scenario.clock.now - DAY)
     assert "shows 2026-03-01 23:00 UTC" in notes[0]

@@ -162,12 +162,12 @@ def test_an_import_knows_no_limit_and_goes_on_where_it_stopped(
 @pytest.mark.slow
 def test_the_public_board_shows_the_best_release(scenario: Scenario) -> None:
     with scenario.create(baseline="base") as competition:
-        shown = {}
+        best_releases = {}
         for number, team in enumerate(["one", "two", "one", "base"]):
             released = competition.submit(scenario.file(number), team).released
-            shown[team] = max(released or 0, shown.get(team, 0))
+            best_releases[team] = max(released or 0, best_releases.get(team, 0))
         board = competition.leaderboard()
-        assert {row["team"]: row["score"] for row in board} == shown
+        assert {row["team"]: row["score"] for row in board} == best_releases
         assert {row["team"]: row["rank"] for row in board}["base"] is None
         assert sorted(row["rank"] for row in board if row["team"] != "base") == [1, 2]
         assert {row["team"]: row["n_submissions"] for row in board}["one"] == 2
@@ -263,11 +263,11 @@ def test_no_metric_of_arena_is_run_on_private_rows_at_submission(
         tmp_path / "solution.csv", ["id", "y", "Usage"], list(zip(ids, truth, usage, strict=True))
     )
     write_csv(tmp_path / "a.csv", ["id", "y"], list(zip(ids, truth, strict=True)))
-    seen: list[int] = []
+    n_rows: list[int] = []
     row_values = ShareRight.row_values
 
     def recorded(self: ShareRight, truth: Any, predictions: Any) -> Any:
-        seen.append(len(truth))
+        n_rows.append(len(truth))
         return row_values(self, truth, predictions)
 
     monkeypatch.setattr(ShareRight, "row_values", recorded)
@@ -277,6 +277,6 @@ def test_no_metric_of_arena_is_run_on_private_rows_at_submission(
     folder, manager = tmp_path / "c", manager_of_few()
     made_here = Competition.create(folder, tmp_path / "solution.csv", settings, manager=manager)
     with made_here as competition:
-        seen.clear()
+        n_rows.clear()
         assert competition.submit(tmp_path / "a.csv", "a").status == "accepted"
-        assert set(seen) == {4}
+        assert set(n_rows) == {4}

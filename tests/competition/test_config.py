@@ -72,13 +72,13 @@ def test_every_key_has_a_comment() -> None:
         head = f"[{name.replace('NAME', quoted)}]"
         assert lines[lines.index(head) - 1] == f"# {about}"
         for key, described in model.model_fields.items():
-            (at,) = [
+            (line_number,) = [
                 number
                 for number, line in enumerate(lines)
                 if line.removeprefix("# ").startswith(f"{key} =")
                 and f"# {described.description}" == lines[number - 1]
             ]
-            assert lines[at - 1].startswith("# ")
+            assert lines[line_number - 1].startswith("# ")
 
 
 def test_letters_of_any_alphabet_are_written_as_they_are() -> None:

@@ -77,7 +77,7 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(scenario: Scenar
         competition.disqualify(first, "a leak")
         competition.disqualify_team("a", "two accounts")
         before = len(competition.events())
-        for change, said in (
+        for change, message in (
             (lambda: competition.disqualify(99, "a leak"), "There is no submission 99"),
             (lambda: competition.disqualify(first, " a leak "), "already disqualified for this"),
             (lambda: competition.disqualify(first, " "), "needs a reason"),
@@ -87,7 +87,7 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(scenario: Scenar
             (lambda: competition.reinstate(submission=99, reason="x"), "99 is not disqualified"),
             (lambda: competition.reinstate(submission=first, reason=""), "needs a reason"),
         ):
-            with pytest.raises(UsageError, match=said):
+            with pytest.raises(UsageError, match=message):
                 change()
         assert len(competition.events()) == before
 
@@ -98,18 +98,18 @@ def test_a_team_is_disqualified_and_reinstated_on_record(scenario: Scenario) -> 
         return {row["team"] for row in competition.leaderboard()}
 
     with scenario.create() as competition:
-        sent = [competition.submit(scenario.file(n), "ab"[n % 2]) for n in range(4)]
+        submissions = [competition.submit(scenario.file(n), "ab"[n % 2]) for n in range(4)]
         competition.disqualify_team("a", "two accounts")
         assert standing(competition) == {"b"}
         competition.submit(scenario.file(9), "a")
         assert standing(competition) == {"b"}
         with pytest.raises(UsageError, match="undo the disqualification of the team"):
-            competition.reinstate(submission=sent[0].submission, reason="a mistake")
-        competition.disqualify(sent[0].submission, "a leak")
+            competition.reinstate(submission=submissions[0].submission, reason="a mistake")
+        competition.disqualify(submissions[0].submission, "a leak")
         competition.reinstate(team="a", reason="one person after all")
         assert standing(competition) == {"a", "b"}
-        assert set(competition.disqualified()) == {sent[0].submission}
-        competition.reinstate(submission=sent[0].submission, reason="a mistake")
+        assert set(competition.disqualified()) == {submissions[0].submission}
+        competition.reinstate(submission=submissions[0].submission, reason="a mistake")
         assert competition.disqualified() == {}
         kinds = [
             event.kind

@@ -47,7 +47,9 @@ def test_what_a_mechanism_raises_is_placed_and_not_quoted(scenario: Scenario) ->
         with pytest.raises(PluginError) as raised:
             competition.submit(scenario.file(1, 0.8), "a")
         assert competition.submissions() == []
-    said = str(raised.value)
-    assert "'mine' failed while releasing a score: ValueError at test_failing_mechanism.py" in said
-    assert "secret" not in said
+    message = str(raised.value)
+    assert (
+        "'mine' failed while releasing a score: ValueError at test_failing_mechanism.py" in message
+    )
+    assert "secret" not in message
     assert "secret score 0." in "".join(traceback.format_exception(raised.value))  # --verbose

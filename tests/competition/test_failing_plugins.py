@@ -94,8 +94,8 @@ def test_a_rule_that_fails_refuses_the_file_and_counts_for_nothing(
             assert fault.kind == RULE_FAILED
             assert "A rule of the organiser failed (plugin 'mine')" in fault.message
             assert "math domain" not in fault.message
-        told = [event.payload.get("for_organiser", "") for event in competition.events()[-2:]]
-        assert all("plugin 'mine'" in text for text in told)
+        texts = [event.payload.get("for_organiser", "") for event in competition.events()[-2:]]
+        assert all("plugin 'mine'" in text for text in texts)
         assert any(record.levelno >= logging.WARNING for record in caplog.records)
         type(plugin).check_submission = hookimpl(lambda self: None)
         competition.manager.unregister("mine")  # mended: the limit of one was not touched
@@ -135,10 +135,10 @@ def test_a_plugin_that_cannot_be_imported_refuses_if_it_may_be_a_rule(
         (tmp_path / "unloadable_rules.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     point = metadata.EntryPoint("rules", "unloadable_rules", "arena")
-    known = managers.unique_entry_points
+    entry_points = managers.unique_entry_points
 
     def with_one(group: str) -> list[metadata.EntryPoint]:
-        return [*known(group), *([point] if group == "arena" else [])]
+        return [*entry_points(group), *([point] if group == "arena" else [])]
 
     monkeypatch.setattr(managers, "unique_entry_points", with_one)
     with _create(tmp_path) as competition:

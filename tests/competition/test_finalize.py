@@ -57,7 +57,7 @@ def test_a_file_sent_after_the_result_marks_it_also_once_the_board_is_made_again
         competition.finalize()
         competition.publish()
         scenario.clock.now += timedelta(days=1)
-        sent = competition.submit(scenario.file(1), "two")
+        submission = competition.submit(scenario.file(1), "two")
         received = next(
             row["received"] for row in competition.submissions() if row["team"] == "two"
         )
@@ -67,7 +67,7 @@ def test_a_file_sent_after_the_result_marks_it_also_once_the_board_is_made_again
                 competition.finalize()
             mark = competition.results()[0]["mark"]
             assert mark == {"cause": "other submissions count", "time": received}
-        competition.disqualify(sent.submission, "a leak")
+        competition.disqualify(submission.submission, "a leak")
         assert competition.results()[0]["mark"] is None
 
 

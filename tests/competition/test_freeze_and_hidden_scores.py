@@ -48,22 +48,22 @@ def test_scores_that_open_are_those_of_a_board_that_was_always_open(
     tmp_path: Path, scores: str
 ) -> None:
     boards = []
-    for shown in ("board", scores):
-        scenario = Scenario(tmp_path / shown, clock=Clock(BEFORE))
-        with scenario.create(mechanism="ladder-free", scores=shown) as competition:
+    for setting in ("board", scores):
+        scenario = Scenario(tmp_path / setting, clock=Clock(BEFORE))
+        with scenario.create(mechanism="ladder-free", scores=setting) as competition:
             for path, team in scenario.history(5):
                 answer = competition.submit(path, team)
-                assert (answer.released is None) == (shown == "hidden")
-            if shown != "board":
+                assert (answer.released is None) == (setting == "hidden")
+            if setting != "board":
                 competition.disqualify(3, "a leak")
                 competition.reinstate(submission=3, reason="a mistake")
                 assert competition.leaderboard() == []
                 released = [row["released"] for row in competition.submissions()]
-                assert (set(released) == {None}) == (shown == "hidden")
+                assert (set(released) == {None}) == (setting == "hidden")
         scenario.configure(mechanism="ladder-free")
         with CompetitionView.open(scenario.folder, manager=MANAGER) as view:
             follows = [note for note in view.notes if "whether scores are hidden" in note]
-            assert bool(follows) == (shown == "hidden")
+            assert bool(follows) == (setting == "hidden")
         with scenario.reopen() as competition:
             boards.append(competition.leaderboard())
             assert competition.audit() == ()

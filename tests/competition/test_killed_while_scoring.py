@@ -81,12 +81,12 @@ def test_a_file_that_kills_the_process_has_used_a_place(folder: Path) -> None:
     assert used(folder) == [0, 0]  # reading alone changes nothing
     for _ in range(2):  # it is counted once
         with opened(folder) as competition:
-            said = " ".join(competition.notes)
+            notes = " ".join(competition.notes)
             assert competition.submissions() == []
             (event,) = [e for e in competition.events() if e.kind == "submission interrupted"]
             assert event.payload["team"] == "a"
         assert used(folder) == [1, 1]
-    assert "killed" not in said
+    assert "killed" not in notes
     kill(folder, file_of(folder, 1000.0))  # the same file at the same time is another attempt
     with opened(folder) as competition:
         assert "while it scored 1000.0.csv of a" in " ".join(competition.notes)

@@ -255,7 +255,7 @@ def test_submissions_of_a_queue_are_not_announced_one_by_one(
 ) -> None:
     """The queue itself judges them again after a kill."""
     announced: list[Any] = []
-    monkeypatch.setattr(Transaction, "announce_scoring", lambda *given: announced.append(given))
+    monkeypatch.setattr(Transaction, "announce_scoring", lambda *call: announced.append(call))
     with scenario.create() as competition:
         path = scenario.write("one", {"id": IDS, "y": [0.0] * N_ROWS})
         request = Request(
@@ -298,10 +298,10 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         assert (again, again.known) == (first, True)
         competition.rename_team("a", "b")
         assert send(competition, tmp_path, FINE).team == "b"
-        sent = [event.payload for event in competition.events() if event.kind == "submission"]
-    assert [payload["team"] for payload in sent] == ["a", "b"]
-    assert [payload.get("stored_as") for payload in sent] == [None, "a"]
-    assert not any("for_organiser" in payload for payload in sent)
+        payloads = [event.payload for event in competition.events() if event.kind == "submission"]
+    assert [payload["team"] for payload in payloads] == ["a", "b"]
+    assert [payload.get("stored_as") for payload in payloads] == [None, "a"]
+    assert not any("for_organiser" in payload for payload in payloads)
 
 
 def test_no_label_is_found_by_searching_where_a_score_overflows(scenario: Scenario) -> None:

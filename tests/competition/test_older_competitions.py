@@ -58,7 +58,7 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
     with Competition.open(tmp_path, manager=MANAGER, clock=later) as competition:
         assert competition.audit() == ()
         assert competition.mark(private=True) is None
-        shown = competition.leaderboard()
+        board = competition.leaderboard()
         repeated = {
             release.submission: release.release.source
             for release in competition._state.store.releases(1)
@@ -68,7 +68,7 @@ def test_an_older_competition_is_upgraded_and_runs_on(tmp_path: Path, mechanism:
         if mechanism in {"kaggle", "ladder-free"}:  # a changed score gets noise of its own
             (again,) = competition.replay([competition.settings.public.mechanism]).replayed
             assert {(standing["team"], standing["score"]) for standing in again.standings} == {
-                (row["team"], row["score"]) for row in shown
+                (row["team"], row["score"]) for row in board
             }
         assert competition.quota_used("A") == 3
         competition.disqualify(5, "a leak")
@@ -177,5 +177,5 @@ def test_phases_publish_the_columns_that_they_published() -> None:
 def test_every_kept_competition_has_its_case() -> None:
     assert {path.name for path in FOLDER_9.iterdir()} == {"kaggle.tar.xz"}
     assert {path.name for path in FOLDER_8.iterdir()} == {"ladder-free.tar.xz"}
-    kept = {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()}
-    assert kept == {*SOURCES, "published"}
+    names = {path.name.removesuffix(".tar.xz") for path in FOLDER.iterdir()}
+    assert names == {*SOURCES, "published"}

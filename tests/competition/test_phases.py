@@ -188,10 +188,14 @@ def test_a_competition_has_ended_when_its_last_phase_has(scenario: Scenario) -> 
         "final": {"start": "2026-03-20", "end": "2026-03-30", "private_rows": "final"},
     }
     with scenario.create(phase=phases) as competition:
-        for day, ended, said in ((5, False, "Deadline"), (15, False, "Ended"), (31, True, "Ended")):
+        for day, ended, label in (
+            (5, False, "Deadline"),
+            (15, False, "Ended"),
+            (31, True, "Ended"),
+        ):
             scenario.clock.now = datetime(2026, 3, day, tzinfo=UTC)
             assert competition.in_phase().has_ended == ended
-            assert dict(facts_for_participants(competition.in_phase("dev")))[said]
+            assert dict(facts_for_participants(competition.in_phase("dev")))[label]
 
 
 def test_the_names_of_instances_of_different_rows_do_not_begin_alike() -> None:
@@ -489,8 +493,8 @@ def test_a_selection_is_withdrawn_in_a_named_phase_where_several_are_open(
     rules = {"one": {"final": {"rule": "chosen"}}, "two": {}}
     scenario.solution = solution_with(HALVES)
     with scenario.create(phase=rules) as competition:
-        sent = competition.submit(labels(range(N_ROWS), 10), "A", phase="one")
-        assert competition.select("A", [sent.submission]) == "chosen"
+        submission = competition.submit(labels(range(N_ROWS), 10), "A", phase="one")
+        assert competition.select("A", [submission.submission]) == "chosen"
         with pytest.raises(UsageError, match="Several phases are open: name one of one, two"):
             competition.select("A", [])
         assert competition.in_phase("one").select("A", []) == "chosen"
@@ -535,8 +539,8 @@ def test_phases_open_at_once_are_tasks_with_their_own_metric_and_direction(
             competition.submit(labels(OF_LABELS, 1), "A")
         for team, wrong in (("A", 40), ("B", 20)):
             for phase, rows in (("labels", OF_LABELS), ("errors", OF_ERRORS)):
-                sent = competition.submit(labels(rows, wrong), team, phase=phase)
-                assert sent.status == "accepted", sent.faults
+                submission = competition.submit(labels(rows, wrong), team, phase=phase)
+                assert submission.status == "accepted", submission.faults
         directions = [phase["greater_is_better"] for phase in competition.phases()]
         assert directions == [True, False]
         for board, greater_is_better in zip(competition.in_each_phase(), directions, strict=True):

@@ -56,18 +56,18 @@ def test_every_result_is_that_of_predictions_in_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
-    found, sent = [], []
+    facts, sizes = [], []
     for place in (None, PLACE):
         folder = tmp_path / str(place)
         cluster = InProcess()
         with played(folder, place, resamples=10, intervals=True) as competition:
-            found.append(facts_of(competition))
-            with using(measured(cluster.engine(), sent)):
-                assert competition.finalize().to_dict() == found[-1][0]
-    assert found[0] == found[1]
-    assert (cluster.calls > 0, len(sent)) == (True, 2 * cluster.calls)
+            facts.append(facts_of(competition))
+            with using(measured(cluster.engine(), sizes)):
+                assert competition.finalize().to_dict() == facts[-1][0]
+    assert facts[0] == facts[1]
+    assert (cluster.calls > 0, len(sizes)) == (True, 2 * cluster.calls)
     # The 60 rows of some submissions, or which submissions to read.
-    assert min(sent[: cluster.calls]) > 4 * max(sent[cluster.calls :])
+    assert min(sizes[: cluster.calls]) > 4 * max(sizes[cluster.calls :])
 
 
 def measured(engine: Engine, sizes: list[int]) -> Engine:
@@ -146,12 +146,12 @@ def test_the_commands_work_on_predictions_outside(tmp_path: Path, scenario: Scen
         return called.stdout + called.stderr
 
     scenario.write("solution", scenario.solution)
-    said = run(
+    errors = run(
         "init", "c", "--solution", "solution.csv", "--metric", "roc_auc",
         "--predictions", "s3://me:secret@bucket", code=2,
     )  # fmt: skip
-    assert "--predictions: a URL with a name or password in it is refused" in said
-    assert "secret" not in said
+    assert "--predictions: a URL with a name or password in it is refused" in errors
+    assert "secret" not in errors
     assert not scenario.folder.exists()
     outside = tmp_path / "objects"
     run("init", "c", "--solution", "solution.csv", "--metric", "roc_auc", "--predictions", outside)
@@ -174,13 +174,13 @@ def test_the_commands_work_on_predictions_outside(tmp_path: Path, scenario: Scen
         one.write_bytes(one.read_bytes()[:100])
     (tmp_path / "there").mkdir()
     for folder in ("there", "new"):
-        said = run("export", "-C", "c", folder, code=1)
-        assert "were changed or truncated" in said
+        errors = run("export", "-C", "c", folder, code=1)
+        assert "were changed or truncated" in errors
     assert not [*tmp_path.glob("new*"), *(tmp_path / "there").iterdir()]
     assert run("audit", "-C", "c", code=1).count("changed or truncated: the content of") == 3
-    said = run("rescore", "-C", "c", code=1)
-    assert "The predictions of submission 1 were changed or truncated" in said
-    assert "Traceback" not in said
+    errors = run("rescore", "-C", "c", code=1)
+    assert "The predictions of submission 1 were changed or truncated" in errors
+    assert "Traceback" not in errors
 
 
 needs_s3 = pytest.mark.skipif(
@@ -223,16 +223,16 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_bucket_gives_the_same_results(tmp_path: Path, bucket: str) -> None:
     import s3fs
 
-    found = []
+    facts = []
     for place in (None, bucket):
         with played(
             tmp_path / str(bool(place)), place, resamples=10, intervals=True
         ) as competition:
-            found.append(facts_of(competition))
+            facts.append(facts_of(competition))
             store = competition._state.store
             assert store.audit() == ()
             assert store.unused_objects() == []
-    assert found[0] == found[1]
+    assert facts[0] == facts[1]
     files = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
     objects = [name for name in files.find(bucket) if name.endswith(".parquet")]
     assert len(objects) == 4
@@ -248,8 +248,8 @@ def test_a_bucket_gives_the_same_results(tmp_path: Path, bucket: str) -> None:
         else:
             files.pipe_file(objects[0], damaged)
         with Competition.open(folder) as competition:
-            (said, *_) = competition.audit()
-            assert f"s3://{objects[0]}" in said
+            (problem, *_) = competition.audit()
+            assert f"s3://{objects[0]}" in problem
     files.pipe_file(objects[0], whole)
     with Competition.open(folder) as competition:
         assert competition.audit() == ()
@@ -277,7 +277,7 @@ def test_workers_read_their_blocks_and_give_the_same_board(
 ) -> None:
     monkeypatch.setattr(black_box, "SECONDS_WORTH_A_PROCESS", 0.0)
     url = request.getfixturevalue("bucket") if place == "bucket" else place
-    sent: list[int] = []
+    sizes: list[int] = []
     for position, metric in enumerate(["roc_auc", f"kaggle:{KAGGLE}(beta=2)"]):
         with played(
             tmp_path / str(position), url, metric=metric, resamples=10, intervals=True
@@ -285,10 +285,10 @@ def test_workers_read_their_blocks_and_give_the_same_board(
             here, changes = competition.finalize().to_dict(), competition.rescore()
             with dask_cluster() as address, open_engine("dask", address) as engine:
                 assert engine.workers == 2
-                with using(measured(engine, sent)):
+                with using(measured(engine, sizes)):
                     assert competition.finalize().to_dict() == here
                     assert competition.rescore() == changes
-    assert 0 < len(sent) <= sum(sent) <= 3 * len(sent)
+    assert 0 < len(sizes) <= sum(sizes) <= 3 * len(sizes)
 
 
 @pytest.mark.slow

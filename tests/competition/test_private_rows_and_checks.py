@@ -123,15 +123,15 @@ def files(folder: Path, columns: Sequence[str]) -> Iterator[Path]:
 @pytest.fixture
 def forms() -> Iterator[list[SubmissionForm]]:
     """Return the forms by which files are checked, here instead of in another process."""
-    seen: list[SubmissionForm] = []
+    seen_forms: list[SubmissionForm] = []
 
     def read(path: Path, form: SubmissionForm) -> ReadSubmission:
         if path.name != SAMPLE_NAME:  # the organiser's
-            seen.append(form)
+            seen_forms.append(form)
         return parse_submission(path, form)
 
     reader.read_by(read)
-    yield seen
+    yield seen_forms
     reader.read_by(None)
 
 
@@ -157,8 +157,8 @@ def test_no_check_depends_on_private_rows(
         with made(tmp_path / str(number), case, private) as competition:
             solution = competition.solution
             metric = MANAGER.metrics.resolve(case[0])
-            sent = files(tmp_path, solution.columns)
-            answers.append([competition.check_file(path, "a.csv") for path in sent])
+            paths = files(tmp_path, solution.columns)
+            answers.append([competition.check_file(path, "a.csv") for path in paths])
             others.append((
                 (tmp_path / str(number) / "c" / SAMPLE_NAME).read_bytes(),
                 sample_values(solution, metric),

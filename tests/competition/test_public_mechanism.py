@@ -174,9 +174,11 @@ def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path, scenario: Scen
         together = [competition.submit(file, team).released for file, team in files]
     for team in {team for _, team in files}:
         with Scenario(tmp_path / team).create(**public) as competition:
-            own = [competition.submit(file, team).released for file, one in files if one == team]
+            own = [
+                competition.submit(file, team).released for file, sender in files if sender == team
+            ]
         assert own == [
-            score for score, (_, one) in zip(together, files, strict=True) if one == team
+            score for score, (_, sender) in zip(together, files, strict=True) if sender == team
         ]
 
 
@@ -225,10 +227,10 @@ def test_a_start_from_the_baseline_waits_for_the_baseline(scenario: Scenario) ->
 def test_the_ranks_of_a_board_are_taken_from_the_best_down(
     tmp_path: Path, scenario: Scenario
 ) -> None:
-    sent = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
+    uploads = [("a", 0.70), ("b", 0.74), ("c", 0.86), ("a", 0.99), ("d", 0.97), ("b", 0.60)]
     truth = TRUTH.copy()
     with scenario.create(mechanism="ladder(eta=0.1)", scope="rank", baseline="base") as competition:
-        for number, (team, right) in enumerate(sent):
+        for number, (team, right) in enumerate(uploads):
             wrong = np.zeros(len(IDS), dtype=bool)
             wrong[::2][: round(100 * (1 - right))] = True  # every second row is public
             path = tmp_path / f"{number}.csv"
@@ -276,7 +278,7 @@ def test_another_mechanism_releases_again_and_is_recorded(
         assert competition.verify_events() is None
     with scenario.reopen() as competition:
         assert not any("released again" in note for note in competition.notes)
-    assert [score for *_, score in releases(tmp_path, 1)] == [one.released for one in first]
+    assert [score for *_, score in releases(tmp_path, 1)] == [answer.released for answer in first]
     assert [number for number, *_ in releases(tmp_path, 2)] == [1, 3, 4, 5, 6, 7]
 
 

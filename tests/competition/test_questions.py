@@ -99,13 +99,13 @@ def test_the_last_answer_of_a_team_counts_by_any_name() -> None:
 
 def test_a_merged_team_has_one_answer_and_one_bracket_of_a_question() -> None:
     """The bracket follows from the answer that counts, whichever team joins the other."""
-    sent = [
+    submissions = [
         event(1, ANSWERED, "a", submission=1, answers={"year": "bachelor"}),
         event(2, ANSWERED, "b", submission=2, answers={"year": "master"}),
         event(3, ANSWERED, "c", submission=3, answers={"method": "x"}),
     ]
     for team, into in itertools.permutations("abc", 2):
-        events = [*sent, event(4, MERGED, team, to=into)]
+        events = [*submissions, event(4, MERGED, team, to=into)]
         answered = Answers.of(SETTINGS, events).of_teams.get(into, {})
         brackets = Roster.of(SETTINGS, events).brackets_of(into)
         assert brackets == tuple(answered[key] for key in answered if key == "year"), (team, into)
@@ -141,9 +141,13 @@ def test_queued_answers_are_recorded_if_they_fit(scenario: Scenario) -> None:
 
 @pytest.mark.slow
 def test_answers_are_on_every_board_and_verified(tmp_path: Path, scenario: Scenario) -> None:
-    given = {"A": ("<b>trees</b>", "master"), "B": ("=1+1", "bachelor"), "C": ("nets", "")}
+    answers_of_teams = {
+        "A": ("<b>trees</b>", "master"),
+        "B": ("=1+1", "bachelor"),
+        "C": ("nets", ""),
+    }
     with scenario.create(question=QUESTIONS, resamples=20, intervals=True) as competition:
-        for number, (team, (method, year)) in enumerate(given.items()):
+        for number, (team, (method, year)) in enumerate(answers_of_teams.items()):
             answers = {"method": method, "year": year, "place": "here"}
             file = scenario.file(number, 0.9 - number / 10)
             assert competition.submit(file, team, answers=answers).status == "accepted"
@@ -155,10 +159,10 @@ def test_answers_are_on_every_board_and_verified(tmp_path: Path, scenario: Scena
         assert competition.submit(bad, "A", answers=answers).status == "rejected"
         competition.finalize()
         for rows in (competition.leaderboard(), competition.private_leaderboard()):
-            shown = {row["team"]: row["answers"] for row in rows}
-            assert shown == {
+            shown_answers = {row["team"]: row["answers"] for row in rows}
+            assert shown_answers == {
                 team: {"method": method, **({"year": year} if year else {}), "place": "here"}
-                for team, (method, year) in given.items()
+                for team, (method, year) in answers_of_teams.items()
             }
         assert competition.brackets() == {"bachelor": ("B",), "master": ("A",)}
         competition.assign_bracket("C", "master")
@@ -225,12 +229,12 @@ def test_the_first_answer_that_is_a_bracket_stays(scenario: Scenario) -> None:
         with pytest.raises(UsageError, match="to year is bachelor, and it stays"):
             competition.submit(scenario.file(2, 0.9), "A", answers={"year": "master"})
         facts = {"kind": "answer", "member": "1", "received": scenario.clock()}
-        given = {"answers": {"year": "master", "x": "y"}}
-        sent = [
-            Request(seq=seq, request=team, team=team, payload=given, **facts)
+        payload = {"answers": {"year": "master", "x": "y"}}
+        requests = [
+            Request(seq=seq, request=team, team=team, payload=payload, **facts)
             for seq, team in ((1, "A"), (2, "B"))
         ]
-        answers = [competition.process([request], seconds=60)[0] for request in sent]
+        answers = [competition.process([request], seconds=60)[0] for request in requests]
         assert [answer.status for answer in answers] == ["refused", "done"]
         assert competition.brackets() == {"bachelor": ("A",), "master": ("B",)}
         # The organiser's correction also stays if the team repeats its answer.
@@ -244,7 +248,7 @@ def test_the_first_answer_that_is_a_bracket_stays(scenario: Scenario) -> None:
 def test_a_bracket_stays_whatever_waits_in_the_queue_together(scenario: Scenario) -> None:
     year = {**QUESTIONS["year"], "may_change": False}
     with scenario.create(question={"year": year}) as competition:
-        sent = [
+        requests = [
             Request(
                 seq=seq,
                 request=str(seq),
@@ -259,7 +263,7 @@ def test_a_bracket_stays_whatever_waits_in_the_queue_together(scenario: Scenario
                 [("A", "bachelor"), ("A", "master"), ("B", "master")], start=1
             )
         ]
-        assert len(competition.process(sent, seconds=60)) == 3
+        assert len(competition.process(requests, seconds=60)) == 3
         teams = {"team": "A", "into": "B"}
         merges = [
             Request(

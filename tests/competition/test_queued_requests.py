@@ -65,8 +65,8 @@ def process_all(competition: Competition, requests: Sequence[Request]) -> Iterat
 
 def events_of(competition: Competition) -> list[int]:
     assert competition.audit() == ()
-    told = [event.payload.get("request") for event in competition.events()]
-    return [request["seq"] for request in told if request is not None]
+    requests = [event.payload.get("request") for event in competition.events()]
+    return [request["seq"] for request in requests if request is not None]
 
 
 @pytest.mark.slow
@@ -296,8 +296,8 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, scenario: Scenario) 
         assert {answer.status for answer in answers} == {"accepted", "done"}
         assert events_of(competition) == [1, 2, 3, 4]
         assert [row["team"] for row in competition.leaderboard()] == ["d"]
-        told = answers_in(competition.events())
-        assert [told[answer.request][0].message for answer in answers] == [
+        recorded = answers_in(competition.events())
+        assert [recorded[answer.request][0].message for answer in answers] == [
             answer.message for answer in answers
         ]
 
@@ -397,8 +397,8 @@ def test_a_rescore_is_applied_by_the_code_of_its_preview(
         assert applied.status == "done"
         assert [event.kind for event in competition.events()][-2:] == ["rescored", "board rebuilt"]
         assert events_of(competition) == list(range(1, 10))
-        told = answers_in(competition.events())
-        assert [told[answer.request][0].message for answer in (preview, applied)] == [
+        recorded = answers_in(competition.events())
+        assert [recorded[answer.request][0].message for answer in (preview, applied)] == [
             preview.message,
             applied.message,
         ]

@@ -29,16 +29,16 @@ def test_a_limit_that_is_set_later_counts_what_was_sent_before(tmp_path: Path) -
     def settings(rules: Rules) -> Settings:
         return settings_of(rules, "share_right", "full")
 
-    made = Competition.create(
+    created = Competition.create(
         tmp_path / "c",
         tmp_path / "solution.csv",
         settings(unlimited),
         manager=manager_of_few(),
         clock=lambda: now,
     )
-    with made as competition:
-        sent = [competition.submit(tmp_path / f"{n}.csv", "one").status for n in range(3)]
-        assert sent == ["accepted"] * 3
+    with created as competition:
+        statuses = [competition.submit(tmp_path / f"{n}.csv", "one").status for n in range(3)]
+        assert statuses == ["accepted"] * 3
     limited = {
         "3 submissions in all": Rules(per_day=None, total=3),
         "3 submissions a day": Rules(per_day=3, total=None),
@@ -102,26 +102,26 @@ def test_a_team_is_refused_from_the_last_place_on(
     limits: dict[str, int | None], used: dict[str, int], refused: str | None
 ) -> None:
     places: Any = Places(**used)
-    found = quota(**limits).refusal(places)
+    refusal = quota(**limits).refusal(places)
     if refused is None:
-        assert found is None
+        assert refusal is None
     else:
-        assert found is not None
-        assert (found.kind, refused in found.message) == ("limit", True)
+        assert refusal is not None
+        assert (refusal.kind, refused in refusal.message) == ("limit", True)
     assert quota(team="host", **limits).refusal(places) is None  # the baseline has no limit
 
 
 @pytest.mark.parametrize(("late", "refused"), [(0, False), (1, True)])
 def test_the_deadline_itself_is_in_time(late: int, refused: bool) -> None:
     places: Any = Places()
-    found = quota(START + timedelta(hours=1, microseconds=late)).refusal(places)
-    assert (found is not None) == refused
-    if found is not None:
-        assert (found.kind, found.message) == (
+    refusal = quota(START + timedelta(hours=1, microseconds=late)).refusal(places)
+    assert (refusal is not None) == refused
+    if refusal is not None:
+        assert (refusal.kind, refusal.message) == (
             "deadline",
             "The competition ended at 2026-03-01 13:00 UTC.",
         )
-    assert quota(START + timedelta(hours=1, microseconds=late), "host").refusal(places) == found
+    assert quota(START + timedelta(hours=1, microseconds=late), "host").refusal(places) == refusal
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_file_is_late_from_the_deadline_to_the_last_moment(
 ) -> None:
     dates = {"deadline": START, "late_until": START + timedelta(seconds=60)}
     settings = Settings.model_validate({"metric": {"name": "rmse"}, "competition": dates})
-    found = Quota(settings, "a", START + timedelta(seconds=second), ("a",))
+    quota_of_file = Quota(settings, "a", START + timedelta(seconds=second), ("a",))
     places: Any = Places()
-    assert (found.is_late, found.refusal(places) is not None) == (is_late, refused)
+    assert (quota_of_file.is_late, quota_of_file.refusal(places) is not None) == (is_late, refused)
 
 
 def test_a_place_is_used_of_each_period_whatever_the_limits() -> None:

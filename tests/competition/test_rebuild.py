@@ -61,7 +61,7 @@ def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
 ) -> None:
     """Noise follows the submission's number, so a file that is left out is sent and disqualified
     before the others in the one competition, and after them in the other."""
-    sent = [("A", 61), ("B", 70), ("A", 72), ("C", 40), ("B", 69)]
+    uploads = [("A", 61), ("B", 70), ("A", 72), ("C", 40), ("B", 69)]
     boards = []
     for early in (True, False):
         folder = tmp_path / str(early)
@@ -70,7 +70,7 @@ def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
             Scenario(folder).send(competition, ("A", 95))
             if early:
                 competition.disqualify(1, "a leak")
-            Scenario(folder).send(competition, *sent)
+            Scenario(folder).send(competition, *uploads)
             if not early:
                 competition.disqualify(1, "a leak")
             boards.append(competition.leaderboard())

@@ -65,8 +65,8 @@ def test_a_replay_is_what_the_mechanism_would_have_released(
 @pytest.mark.slow
 def test_a_replay_leaves_no_trace_and_prints_a_document(played: Path) -> None:
     before = digest(played)
-    asked = "ladder(eta=0.05, start=infinity),kaggle(rounding=0.01)"
-    called = run_here("replay", "-C", "c", "--mechanism", asked, "--json", cwd=played)
+    mechanisms = "ladder(eta=0.05, start=infinity),kaggle(rounding=0.01)"
+    called = run_here("replay", "-C", "c", "--mechanism", mechanisms, "--json", cwd=played)
     assert called.returncode == 0, called.stderr
     document = json.loads(called.stdout)
     schema = json.loads(SCHEMA.read_text())

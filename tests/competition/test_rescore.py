@@ -138,7 +138,7 @@ def test_a_correction_on_which_the_metric_is_undefined_is_refused(tmp_path: Path
 def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
     tmp_path: Path,
 ) -> None:
-    sent = {
+    predictions = {
         "dog": [0, 1, -0.1, 1, 0, 1],
         "bee": [0, 1, 0.2, 0.8, 0.2, 0.8],
         "ant": [0, 1, 0.2, 0.9, 0.2, 0.9],
@@ -148,7 +148,7 @@ def test_a_preview_breaks_ties_by_the_secondary_metric_as_the_final_board_does(
     board = [(1, "ant"), (2, "bee"), (3, "dog")]
     settings = {"secondary": "brier", "ties": "secondary"}
     with small(tmp_path, "roc_auc", [0, 1, 0, 1, 0, 1], **settings) as competition:
-        for team, values in sent.items():
+        for team, values in predictions.items():
             competition.submit({"id": IDS, "y": values}, team)
         standings = competition.finalize(workers=1).standings
         changes = competition.rescore(workers=1)
@@ -174,11 +174,11 @@ def test_an_upgraded_competition_is_verified_with_its_last_labels(
     with scenario.reopen() as competition:
         assert competition.finalize(workers=1).standings[0]["score"] == 1
         competition.export(tmp_path / "export")
-    told = "This is not the solution of this competition after its last correction"
+    sentence = "This is not the solution of this competition after its last correction"
     for number in (1, 2, 3):
         called = run_here("verify", "export", f"{number}.csv", cwd=tmp_path)
-        shown = " ".join((called.stdout + called.stderr).split())
-        assert (called.returncode, told in shown) == ((1, True) if number < 3 else (0, False))
+        output = " ".join((called.stdout + called.stderr).split())
+        assert (called.returncode, sentence in output) == ((1, True) if number < 3 else (0, False))
 
 
 def test_another_solution_is_no_correction(scenario: Scenario) -> None:

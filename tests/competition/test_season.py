@@ -52,12 +52,14 @@ def create(folder: Path, board: Mapping[str, Any]) -> Competition:
         board={"season": {"series": "week", **board}},
     )
     for team, errors in ERRORS.items():
-        sent = {day: error for day, error in zip(DAYS, errors, strict=True) if error is not None}
-        rows = [(name, str(sent[day])) for name, day in ROWS if day in sent]
+        error_of_day = {
+            day: error for day, error in zip(DAYS, errors, strict=True) if error is not None
+        }
+        rows = [(name, str(error_of_day[day])) for name, day in ROWS if day in error_of_day]
         answer = competition.submit(
             dict(zip(["id", "y"], zip(*rows, strict=True), strict=True)), team
         )
-        assert len(answer.rounds) == len(sent) - 1
+        assert len(answer.rounds) == len(error_of_day) - 1
     scenario.clock.now = datetime(2026, 4, 1, tzinfo=UTC)
     for day in DAYS[:2]:
         competition.add_labels(outcomes(day))

@@ -51,8 +51,8 @@ def test_probabilities_have_scores_by_metrics_of_labels_and_of_scores(scenario: 
     """An edit that no submission serves is refused when it is read, not by ``finalize``."""
     probabilities = np.random.default_rng(1).random(N_ROWS)
     with scenario.create(metric="brier", secondary=["roc_auc", "accuracy"]) as competition:
-        sent = competition.submit({"id": IDS, "y": probabilities}, "one")
-        assert sent.status == "accepted"
+        submission = competition.submit({"id": IDS, "y": probabilities}, "one")
+        assert submission.status == "accepted"
         (row,) = competition.finalize().standings
         private = competition.solution.usage == 1
         truth = competition.solution.truth[private]

@@ -46,12 +46,12 @@ def answer(competition: Competition, folder: Path, labels: Sequence[str], header
 @pytest.mark.slow
 def test_a_label_that_only_private_rows_have_is_as_unknown_as_any_other(tmp_path: Path) -> None:
     with created(tmp_path, PRIVATE) as competition:
-        told = {}
+        messages = {}
         for label in ("yak", "zebra", "gnu", "YAK", " yak"):
             (fault, *_rest) = answer(competition, tmp_path, [label, *["dog"] * 9])
-            told[label] = fault.message.replace(label, "X")
+            messages[label] = fault.message.replace(label, "X")
             assert fault.kind == "unknown label"
-        assert len(set(told.values())) == 1
+        assert len(set(messages.values())) == 1
         assert answer(competition, tmp_path, ["cat", *["dog"] * 9]) == ()
 
 
@@ -73,7 +73,7 @@ def competitions(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mapping[str, Competition]]:
     """The same competition with other private labels."""
-    made = {}
+    competition_of_folder = {}
     for number, private in enumerate(
         [
             PRIVATE,
@@ -83,9 +83,9 @@ def competitions(
         ]
     ):
         folder = tmp_path_factory.mktemp("labels") / str(number)
-        made[str(folder)] = created(folder, private)
-    yield made
-    for competition in made.values():
+        competition_of_folder[str(folder)] = created(folder, private)
+    yield competition_of_folder
+    for competition in competition_of_folder.values():
         competition.close()
 
 

@@ -32,25 +32,25 @@ def test_settings_are_recorded_once_and_then_their_changes(tmp_path: Path) -> No
     with Competition.open(folder) as competition:
         competition.record_server(ServerSection(join="open"), RULES)
         competition.record_server(ServerSection(), RULES)
-        found = [event.payload for event in competition.events() if event.kind == SERVED]
+        payloads = [event.payload for event in competition.events() if event.kind == SERVED]
         assert competition.verify_events() is None
         assert not competition.audit()
         section = history_section(competition.events())
     version = hashlib.sha256(RULES.encode()).hexdigest()[:32]  # what accounts accept
-    assert found[0]["settings"]["server.join"] == "code"
-    assert found[1:] == [
+    assert payloads[0]["settings"]["server.join"] == "code"
+    assert payloads[1:] == [
         {"changes": [["server.join", "code", "open"], ["server.rules_version", None, version]]},
         {"changes": [["server.join", "open", "code"]]},
     ]
-    known = {key.removeprefix("server.") for key in found[0]["settings"]} - {"rules_version"}
-    assert known | UNRECORDED == set(ServerSection.model_fields)
-    assert not known & UNRECORDED
+    recorded = {key.removeprefix("server.") for key in payloads[0]["settings"]} - {"rules_version"}
+    assert recorded | UNRECORDED == set(ServerSection.model_fields)
+    assert not recorded & UNRECORDED
     assert not [
         secret
         for secret in ("host@", "mailer", "secret", "10.0.0.7")
-        if secret in json.dumps(found)
+        if secret in json.dumps(payloads)
     ]
     assert section is not None
-    told = [row[1] for row in section.tables[0].rows]
-    assert told[0] == "server.join from code to open."
-    assert len(told) == 3
+    lines = [row[1] for row in section.tables[0].rows]
+    assert lines[0] == "server.join from code to open."
+    assert len(lines) == 3

@@ -136,12 +136,12 @@ class CompetitionMachine(RuleBasedStateMachine):
             if stranger or submission.team == team
         ]
         choices = st.sampled_from([*submissions, 99] if stranger else submissions)
-        wanted = data.draw(st.lists(choices, max_size=4) if submissions else st.just([]))
-        if self.model.select(team, wanted, self.now, late=late):
-            self.competition.select(team, wanted, late=late)
+        numbers = data.draw(st.lists(choices, max_size=4) if submissions else st.just([]))
+        if self.model.select(team, numbers, self.now, late=late):
+            self.competition.select(team, numbers, late=late)
         else:
             with pytest.raises(UsageError):
-                self.competition.select(team, wanted, late=late)
+                self.competition.select(team, numbers, late=late)
 
     @rule(number=st.integers(0, 30), reason=st.sampled_from(["two accounts", "a leak", " "]))
     def disqualify(self, number: int, reason: str) -> None:
@@ -245,7 +245,7 @@ class CompetitionMachine(RuleBasedStateMachine):
             (payload["submission"], payload["team"], payload["status"], payload["released"])
             for payload in payloads
         ]
-        sent = self.model.sent
+        submissions = self.model.sent
         assert recorded_answers == about(
             [
                 (
@@ -254,7 +254,7 @@ class CompetitionMachine(RuleBasedStateMachine):
                     submission.status,
                     self.model.released(submission),
                 )
-                for submission in sent
+                for submission in submissions
             ]
         )
 
@@ -282,7 +282,7 @@ KINDS = {
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionMachine]:
     metric, mechanism, rules = KINDS[request.param]
     rules = replace(rules, deadline=START + timedelta(days=4))
-    made = {"metric": metric, "mechanism": mechanism, "made_with": rules, "folder": tmp_path}
+    attributes = {"metric": metric, "mechanism": mechanism, "made_with": rules, "folder": tmp_path}
     files = write_files(tmp_path)
     Competition.create(
         tmp_path / "c",
@@ -292,7 +292,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> type[CompetitionM
         manager=manager_of_few(),
         clock=lambda: START,
     ).close()
-    return type("Machine", (CompetitionMachine,), {**made, "files": files, "steps": 0})
+    return type("Machine", (CompetitionMachine,), {**attributes, "files": files, "steps": 0})
 
 
 @pytest.mark.parametrize(

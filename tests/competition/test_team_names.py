@@ -55,7 +55,7 @@ def test_names_look_alike_by_letters_of_any_alphabet(name: str, other: str) -> N
 
 def test_the_table_is_unicode_s_and_has_one_letter_for_each_shape() -> None:
     confusables = pytest.importorskip("confusable_homoglyphs.confusables").confusables_data
-    pairs = [(text, one["c"]) for text, alike in confusables.items() for one in alike]
+    pairs = [(text, lookalike["c"]) for text, alike in confusables.items() for lookalike in alike]
     single = [(text, other) for text, other in pairs if len(text) == len(other) == 1]
     assert len(single) > 5_000
     unequal = [

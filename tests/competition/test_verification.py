@@ -52,9 +52,9 @@ def test_a_verification_marks_the_board_and_publishing_warns(scenario: Scenario)
         assert next_result is not None
         assert (next_result["unverified"], next_result["failed"]) == ([], [])
         competition.publish()
-        shown = competition.published_private_leaderboard()
-        assert shown is not None
-        assert [row["verification"] for row in shown["leaderboard"]] == ["verified", "verified"]
+        published = competition.published_private_leaderboard()
+        assert published is not None
+        assert [row["verification"] for row in published["leaderboard"]] == ["verified", "verified"]
         for submission in (1, 2):
             competition.verify_winner(submission, "open")
         assert competition.private_leaderboard() == first

@@ -124,9 +124,9 @@ def test_a_look_knows_what_the_record_does_not_know_yet(folder: Path) -> None:
 @pytest.mark.slow
 def test_readers_share_the_folder_and_exclude_a_writer(folder: Path) -> None:
     path = folder / "c" / "arena.duckdb"
-    with Store.open(path, read_only=True) as one, Store.open(path, read_only=True) as other:
-        assert len(one.submissions()) == len(other.submissions()) == 4
-        with pytest.raises(StoreError, match="opened read-only"), one.transaction():
+    with Store.open(path, read_only=True) as first, Store.open(path, read_only=True) as second:
+        assert len(first.submissions()) == len(second.submissions()) == 4
+        with pytest.raises(StoreError, match="opened read-only"), first.transaction():
             pass
         with pytest.raises(StoreBusyError, match="already open in this process"):
             Store.open(path)

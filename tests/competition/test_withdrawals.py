@@ -76,13 +76,13 @@ def test_what_cannot_be_withdrawn(scenario: Scenario) -> None:
     with scenario.create(**LADDER, baseline="base") as competition:
         scenario.send(competition, ("base", 50), ("A", 90), ("B", 81))
         competition.withdraw("A", 2)
-        for team, number, said in (
+        for team, number, message in (
             ("A", 2, "withdrawn before"),
             ("A", 3, "not an accepted submission"),
             ("base", 1, "is a baseline"),
             ("X", 9, "No submission of a team"),
         ):
-            with pytest.raises(UsageError, match=said):
+            with pytest.raises(UsageError, match=message):
                 competition.withdraw(team, number)
         again = competition.submit(scenario.file_right_on(90), "A")
         assert (again.submission, again.known) == (2, True)
