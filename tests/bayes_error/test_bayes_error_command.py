@@ -51,18 +51,18 @@ def folder(tmp_path):
 @pytest.mark.slow
 def test_formats_agree(folder):
     c = pd.read_csv(folder / "all.csv")["c"]
-    wanted = from_soft_labels(c).estimate
+    expected = from_soft_labels(c).estimate
     pd.DataFrame({"c": c}).to_parquet(folder / "c.parquet")
     np.save(folder / "c.npy", c.to_numpy())
     np.save(folder / "both.npy", np.column_stack([1 - c, c]))
     (folder / "bare.csv").write_text("\n".join(map(str, c)))
     (folder / "semicolons.csv").write_text(
-        "x;c\n" + "\n".join(f"1;{str(one).replace('.', ',')}" for one in c)
+        "x;c\n" + "\n".join(f"1;{str(share).replace('.', ',')}" for share in c)
     )
     for file in ("all.csv", "c.parquet", "c.npy", "both.npy", "bare.csv", "semicolons.csv"):
         column = ("--column", "c") if file in {"all.csv", "semicolons.csv"} else ()
         printed = ask(folder, file, "--kind", "soft", *column)
-        assert printed["estimate"] == pytest.approx(wanted)
+        assert printed["estimate"] == pytest.approx(expected)
         assert printed["n"] == 60
 
 
@@ -71,8 +71,8 @@ def test_kinds(folder):
     frame = pd.read_csv(folder / "all.csv")
     wrong = (frame["label"] != frame["sign"]).mean()
     for sign in ("sign", "s"):
-        given = ("--label", "label", "--sign", sign)
-        printed = ask(folder, "all.csv", "--kind", "hard", *given)
+        options = ("--label", "label", "--sign", sign)
+        printed = ask(folder, "all.csv", "--kind", "hard", *options)
         assert printed["estimate"] == pytest.approx(wrong)
         assert printed["wilson_interval"] is not None
         assert printed["positive"] == "yes"
@@ -92,7 +92,7 @@ def test_kinds(folder):
     confidence = ("--kind", "positive-confidence", "--column", "c", "--prior", 0.4)
     assert 0 < ask(folder, "all.csv", *confidence)["estimate"] < 0.4
     u = np.minimum(frame["c"], 1 - frame["c"])
-    write_csv(folder / "u.csv", ["u"], [(one,) for one in u])
+    write_csv(folder / "u.csv", ["u"], [(value,) for value in u])
     assert ask(folder, "u.csv", "--kind", "uncertainty")["estimate"] == pytest.approx(u.mean())
 
 
@@ -101,10 +101,10 @@ def test_counts_and_several_hard_labels(folder):
     counts = np.random.default_rng(1).integers(0, 5, (30, 3)) + 1
     np.savetxt(folder / "bare.csv", counts, fmt="%d", delimiter=",")
     write_csv(folder / "named.csv", ["id", "cat", "cow", "dog"], np.insert(counts, 0, 0, axis=1))
-    wanted = from_counts(counts, [1, 2]).estimate
+    expected = from_counts(counts, [1, 2]).estimate
     for file, positive in (("bare.csv", "1,2"), ("named.csv", "cow,dog"), ("named.csv", "1,2")):
         printed = ask(folder, file, "--kind", "counts", "--positive", positive)
-        assert printed["estimate"] == pytest.approx(wanted)
+        assert printed["estimate"] == pytest.approx(expected)
         assert printed["bias_bound"][0] < 0
     every = ask(folder, "bare.csv", "--kind", "counts")
     assert every["estimate"] == pytest.approx(from_counts(counts).estimate)
@@ -128,21 +128,23 @@ def test_groups_and_other_metrics(folder):
     assert floors["brier"]["value"] == pytest.approx((c * (1 - c)).mean())
     assert floors["roc_auc"]["standard_error"] is None
     assert list(floors) == ["log_loss", "brier", "roc_auc"]
-    said = run_here("bayes-error", *soft, "--cluster", "patient", "--metric", "brier", cwd=folder)
-    assert "estimated from 60 rows in 20 groups" in said.stdout
-    assert "best possible brier" in said.stdout
+    process = run_here(
+        "bayes-error", *soft, "--cluster", "patient", "--metric", "brier", cwd=folder
+    )
+    assert "estimated from 60 rows in 20 groups" in process.stdout
+    assert "best possible brier" in process.stdout
 
 
 @pytest.mark.slow
 def test_brier_of_counts_is_corrected_for_few_labels(folder):
     counts = np.random.default_rng(2).multinomial(4, [0.5, 0.3, 0.2], 500)
     np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
-    given = ("counts.csv", "--kind", "counts")
-    printed = ask(folder, *given, "--metric", "brier")
+    options = ("counts.csv", "--kind", "counts")
+    printed = ask(folder, *options, "--metric", "brier")
     (brier,) = printed["metric_floors"]
     assert brier["value"] == pytest.approx(1 - 0.25 - 0.09 - 0.04, abs=0.02)
     assert "only brier has a known correction" in refused(
-        folder, *given, "--metric", "brier,log_loss"
+        folder, *options, "--metric", "brier,log_loss"
     )
 
 
@@ -156,24 +158,26 @@ def test_features_give_bounds_and_no_estimate(folder):
         for position, group in enumerate(kind)
     ]
     write_csv(folder / "x.csv", ["id", "a", "b", "y"], rows)
-    given = ("bayes-error", "x.csv", "--kind", "features", "--label", "y")
+    arguments = ("bayes-error", "x.csv", "--kind", "features", "--label", "y")
     printed = document(
-        run_here(*given, "--json", "--chart", "b.json", cwd=folder), "bayes-error-bounds"
+        run_here(*arguments, "--json", "--chart", "b.json", cwd=folder), "bayes-error-bounds"
     )
     assert 0 < printed["lower_end"] < printed["lower"] < printed["upper"] < printed["upper_end"]
     assert (printed["n"], printed["n_classes"], printed["copies"]) == (400, 3, 0)
     assert "estimate" not in printed
     assert "between the bounds" in (folder / "b.json").read_text()
-    other = ask_bounds(folder, *given, "--column", "b")
+    other = ask_bounds(folder, *arguments, "--column", "b")
     assert other["upper"] > printed["upper"] + 0.1
-    said = run_here(*given, cwd=folder)
-    assert said.stdout.startswith("Bounds, not an estimate")
+    process = run_here(*arguments, cwd=folder)
+    assert process.stdout.startswith("Bounds, not an estimate")
     doubled = (folder / "x.csv").read_text()
     (folder / "x.csv").write_text(doubled + doubled.partition("\n")[2])
-    assert "800 rows have the same features as another row" in run_here(*given, cwd=folder).stdout
+    assert (
+        "800 rows have the same features as another row" in run_here(*arguments, cwd=folder).stdout
+    )
     np.save(folder / "x.npy", np.column_stack([rng.normal(size=50), np.arange(50) % 2]))
-    given = ("bayes-error", "x.npy", "--kind", "features", "--label", "1", "--neighbours", 5)
-    assert ask_bounds(folder, *given)["neighbours"] == 5
+    arguments = ("bayes-error", "x.npy", "--kind", "features", "--label", "1", "--neighbours", 5)
+    assert ask_bounds(folder, *arguments)["neighbours"] == 5
 
 
 def ask_bounds(folder, *arguments):
@@ -242,8 +246,8 @@ def test_rows_are_counted_as_in_an_editor(folder):
     (folder / "sums.csv").write_text("a,b\n0.5,0.5\n0.5,0.4\n")
     assert "Row 3: the probabilities do not sum" in refused(folder, "sums.csv", "--kind", "soft")
     (folder / "gap.csv").write_text("c,s\n0.5,a\n0.5,\n0.4,b\n")
-    asked = ("--kind", "noisy", "--column", "c", "--sign", "s")
-    assert "row 3" in refused(folder, "gap.csv", *asked)
+    options = ("--kind", "noisy", "--column", "c", "--sign", "s")
+    assert "row 3" in refused(folder, "gap.csv", *options)
 
 
 @pytest.mark.few(2)
@@ -272,9 +276,9 @@ def test_several_hard_labels_may_be_two_texts(folder):
 
 def test_signs_that_contradict_the_labels_are_said_first(folder):
     arguments = ("all.csv", "--kind", "noisy", "--column", "c", "--sign", "sign")
-    said = run_here("bayes-error", *arguments, "--positive", "no", cwd=folder).stdout
-    assert said.startswith("The signs contradict the labels")
-    assert said.count("contradict") == 1
+    output = run_here("bayes-error", *arguments, "--positive", "no", cwd=folder).stdout
+    assert output.startswith("The signs contradict the labels")
+    assert output.count("contradict") == 1
     assert "contradict" not in run_here("bayes-error", *arguments, cwd=folder).stdout
 
 
@@ -282,8 +286,8 @@ def test_what_holds_for_any_distribution_comes_before_what_assumes_one(folder):
     counts = np.random.default_rng(2).multinomial(4, [0.6, 0.4], 500)
     np.savetxt(folder / "counts.csv", counts, fmt="%d", delimiter=",")
     printed = ask(folder, "counts.csv", "--kind", "counts")
-    said = run_here("bayes-error", "counts.csv", "--kind", "counts", cwd=folder).stdout
-    free, first, raw, bias = said.splitlines()[:4]
+    output = run_here("bayes-error", "counts.csv", "--kind", "counts", cwd=folder).stdout
+    free, first, raw, bias = output.splitlines()[:4]
     least, most = printed["moment_interval"]
     assert f"lies between {least:.3%} and {most:.3%} (95% confidence, for any" in free
     assert first.startswith("If the probabilities of the rows follow a Dirichlet distribution")
@@ -317,8 +321,8 @@ def test_real_annotations(folder):
     printed = ask(folder, file, "--kind", "counts", "--positive", "2,3,4,5,6,7")
     assert round(100 * printed["estimate"], 3) == 0.502
     file = DATA / "iclr_2017.csv"
-    given = ("--column", "weightedAverage", "--label", "decision")
-    assert round(100 * ask(folder, file, "--kind", "scores", *given)["estimate"], 2) == 8.61
+    options = ("--column", "weightedAverage", "--label", "decision")
+    assert round(100 * ask(folder, file, "--kind", "scores", *options)["estimate"], 2) == 8.61
 
 
 class ShareOfDoubt:
@@ -335,8 +339,8 @@ class ShareOfDoubt:
 
     def estimate(self, parsed, settings):
         share = parsed.mean() / 2
-        said = ("Half of the doubtful labels are wrong.",)
-        return FloorEstimate(share, (0.0, 0.5), settings["level"], len(parsed), said)
+        assumptions = ("Half of the doubtful labels are wrong.",)
+        return FloorEstimate(share, (0.0, 0.5), settings["level"], len(parsed), assumptions)
 
 
 class Stranger:
@@ -360,8 +364,8 @@ class Stranger:
 def test_what_is_no_estimate_is_attributed_to_its_plugin(changes, said):
     class Wrong(ShareOfDoubt):
         def estimate(self, parsed, settings):
-            given = {"estimate": 0.1, "interval": (0.0, 0.5), "level": 0.95, "n": 4}
-            return None if changes is None else FloorEstimate(**given | changes, assumptions=())
+            fields = {"estimate": 0.1, "interval": (0.0, 0.5), "level": 0.95, "n": 4}
+            return None if changes is None else FloorEstimate(**fields | changes, assumptions=())
 
     class Its:
         @hookimpl
@@ -384,9 +388,9 @@ def test_a_strangers_estimator_is_a_kind_like_ours():
     printed = document_of(answer, 0)
     jsonschema.validate(printed, json.loads((SCHEMAS / "bayes-error-1.json").read_text()))
     assert (printed["kind"], printed["bound"]) == ("doubt", None)
-    said = " ".join(sentences_of(answer))
-    assert "is 12.500%, estimated from 4 rows (90% interval: 0.000% to 50.000%)" in said
-    assert "Half of the doubtful labels are wrong." in said
+    text = " ".join(sentences_of(answer))
+    assert "is 12.500%, estimated from 4 rows (90% interval: 0.000% to 50.000%)" in text
+    assert "Half of the doubtful labels are wrong." in text
     assert specification(answer.found)["layer"]
     for kind, options, problem in (
         ("doubt", {}, "doubt needs label="),

@@ -27,9 +27,9 @@ def test_many_faults_of_a_kind_are_counted(tmp_path):
 
 def test_decimal_commas_in_a_file_split_at_commas_are_named(tmp_path):
     (tmp_path / "c.csv").write_text("c\n" + "0,5\n" * 100)
-    said = refused(tmp_path, "c.csv", "--kind", "soft")
-    assert "97 more of this kind" in said
-    assert "decimals are written with a comma" in said
+    message = refused(tmp_path, "c.csv", "--kind", "soft")
+    assert "97 more of this kind" in message
+    assert "decimals are written with a comma" in message
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_numbers_that_are_no_probabilities(tmp_path, values, said):
 
 def test_a_fault_gets_no_hint_that_does_not_fit(tmp_path):
     np.save(tmp_path / "c.npy", np.array([0.5, -1.0]))
-    said = refused(tmp_path, "c.npy", "--kind", "soft")
-    assert "divide" not in said
-    assert "counts" not in said
+    message = refused(tmp_path, "c.npy", "--kind", "soft")
+    assert "divide" not in message
+    assert "counts" not in message
 
 
 def test_files_that_cannot_be_opened(tmp_path):
@@ -67,10 +67,12 @@ def test_the_picture_names_its_intervals_in_percent(tmp_path):
     called = run_here("bayes-error", "c.npy", "--kind", "soft", "--chart", "c.json", cwd=tmp_path)
     assert called.returncode == 0, called.stderr
     _, intervals, bound = json.loads((tmp_path / "c.json").read_text())["layer"]
-    drawn = [
-        (row["team"], row["what"]) for one in (intervals, bound) for row in one["data"]["values"]
+    points = [
+        (row["team"], row["what"])
+        for chart in (intervals, bound)
+        for row in chart["data"]["values"]
     ]
-    assert drawn == [
+    assert points == [
         ("interval for few rows", "95% interval"),
         ("t interval", "95% interval"),
         ("bootstrap interval", "95% interval"),

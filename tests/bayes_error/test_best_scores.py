@@ -26,9 +26,9 @@ FLOORS = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 0.5))
 @given(FLOORS)
 def test_errors_are_poisson_binomial(floors):
     distribution = errors_distribution(floors)
-    wanted = stats.poisson_binom(floors).pmf(np.arange(len(floors) + 1))
-    assert distribution == pytest.approx(wanted[: len(distribution)], abs=1e-12)
-    assert wanted[len(distribution) :].sum() == pytest.approx(0, abs=1e-12)
+    expected = stats.poisson_binom(floors).pmf(np.arange(len(floors) + 1))
+    assert distribution == pytest.approx(expected[: len(distribution)], abs=1e-12)
+    assert expected[len(distribution) :].sum() == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -182,18 +182,20 @@ def test_labels_that_were_drawn_fit_their_soft_labels(n_classes):
     rng = np.random.default_rng(0)
     shares = rng.dirichlet([0.5] * n_classes, 300)
     soft = shares[:, 1].copy() if n_classes == 2 else shares
-    drawn = (rng.random((400, 300, 1)) > shares.cumsum(axis=1)).sum(axis=2)
-    found = [check_labels(truth, soft) for truth in drawn]
+    labels_of_draws = (rng.random((400, 300, 1)) > shares.cumsum(axis=1)).sum(axis=2)
+    checks = [check_labels(truth, soft) for truth in labels_of_draws]
     for name in ("p_so_few", "p_so_many"):
-        values = np.array([getattr(check, name) for check in found])
+        values = np.array([getattr(check, name) for check in checks])
         assert 0.01 < (values <= 0.05).mean() <= 0.05 + 4 * (0.05 * 0.95 / 400) ** 0.5
-    mean = np.mean([check.differing for check in found])
-    assert mean == pytest.approx(found[0].expected, rel=0.02)
+    mean = np.mean([check.differing for check in checks])
+    assert mean == pytest.approx(checks[0].expected, rel=0.02)
     assert check_labels(shares.argmax(axis=1), soft).p_so_few < 1e-9
     assert check_labels(shares.argmin(axis=1), soft).p_so_many < 1e-9
     codes = np.arange(300) // 2
     assert check_labels(shares.argmin(axis=1), soft, codes).p_so_many < 1e-9
-    assert all(check_labels(one, soft, codes).p_so_many > 0.05 for one in drawn[:10])
+    assert all(
+        check_labels(labels, soft, codes).p_so_many > 0.05 for labels in labels_of_draws[:10]
+    )
 
 
 def test_error_against_soft_labels_is_never_below_the_floor():
@@ -203,8 +205,8 @@ def test_error_against_soft_labels_is_never_below_the_floor():
         errors = error_against_soft_labels(predicted, soft)
         assert (errors >= row_floor(soft) - 1e-12).all()
         both = np.column_stack([1 - soft, soft]) if soft.ndim == 1 else soft
-        drawn = np.array([rng.multinomial(400, p) for p in both])
-        sampled = 1 - drawn[np.arange(200), predicted].sum() / (400 * 200)
+        counts = np.array([rng.multinomial(400, p) for p in both])
+        sampled = 1 - counts[np.arange(200), predicted].sum() / (400 * 200)
         assert errors.mean() == pytest.approx(sampled, abs=0.01)
 
 
@@ -249,11 +251,14 @@ def test_the_floor_of_a_board_is_what_its_own_metric_gives_the_soft_labels(metri
         assert floor is None
         return
     labels = (rng.random((150, 200, 1)) > shares.cumsum(axis=1)).sum(axis=2)
-    known = study.metric.name == "accuracy"
-    best = shares.argmax(axis=1) if known else soft
-    other = (best + (rng.random(200) < 0.1)) % n_classes if known else (soft + 1 / n_classes) / 2
+    is_accuracy = study.metric.name == "accuracy"
+    best = shares.argmax(axis=1) if is_accuracy else soft
+    other = (
+        (best + (rng.random(200) < 0.1)) % n_classes if is_accuracy else (soft + 1 / n_classes) / 2
+    )
     reached, worse = (
-        np.array([study.metric.score(own, it) for own in labels]) for it in (best, other)
+        np.array([study.metric.score(own, predictions) for own in labels])
+        for predictions in (best, other)
     )
     assert floor.value == pytest.approx(reached.mean(), abs=4 * stats.sem(reached) + 0.004)
     gap = (reached - worse).mean() * (1 if study.metric.greater_is_better else -1)
@@ -277,9 +282,9 @@ def test_brier_of_shares_is_corrected_for_few_labels():
     rng = np.random.default_rng(0)
     c = rng.random(50_000)
     shares = rng.binomial(5, c) / 5
-    wanted = (c * (1 - c)).mean()
-    assert best_score("brier", shares).value < wanted - 0.02
-    assert best_score("brier", shares, 5).value == pytest.approx(wanted, abs=0.002)
+    expected = (c * (1 - c)).mean()
+    assert best_score("brier", shares).value < expected - 0.02
+    assert best_score("brier", shares, 5).value == pytest.approx(expected, abs=0.002)
     with pytest.raises(UsageError, match="at least two labels"):
         best_score("brier", shares, 1)
 
@@ -328,12 +333,12 @@ def test_neighbours_that_cannot_be():
         cover_hart(x, np.zeros(10))
     with pytest.raises(InputError, match="not a finite number"):
         cover_hart(x * np.nan, y)
-    for settings_, said in (
+    for settings_, message in (
         ({"neighbours": 2}, "odd number"),
         ({"neighbours": 10}, "from 1 to 9"),
         ({"level": 2.0}, "level must be between"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             cover_hart(x, y, **settings_)
     with pytest.raises(UsageError, match="same n"):
         cover_hart(x, y[:5])

@@ -71,8 +71,8 @@ SLOW = [("A", 3, 20), ("C", 50, 20), ("5 classes", 5, 20), ("4 classes", 50, 20)
 @pytest.mark.parametrize(
     ("truth", "m", "repetitions"),
     [
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW),
-        *(pytest.param(*one, marks=pytest.mark.campaign) for one in CAMPAIGN),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW),
+        *(pytest.param(*case, marks=pytest.mark.campaign) for case in CAMPAIGN),
     ],
 )
 def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int, repetitions: int) -> None:
@@ -84,7 +84,7 @@ def test_the_dirichlet_correction_is_the_better_one(truth: str, m: int, repetiti
         estimate = from_counts(counts, resamples=2, rng=rng)
         floor = float((1 - p.max(axis=1)).mean())
         reached = (estimate.estimate, jackknife(counts), estimate.corrected)
-        errors.append([one - floor for one in reached])
+        errors.append([estimate - floor for estimate in reached])
     plain, other, ours = np.sqrt(np.square(errors).mean(axis=0))
     if m <= 5:
         assert ours < 0.9 * min(plain, other)

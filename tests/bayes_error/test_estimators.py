@@ -49,8 +49,8 @@ def test_soft_labels_are_the_plain_mean_with_t_interval_and_hoeffding(c, level, 
     assert estimate.estimate == pytest.approx(loss.mean(), abs=1e-12)
     assert estimate.standard_error == pytest.approx(loss.std(ddof=1) / len(c) ** 0.5, abs=1e-12)
     half = stats.t.ppf((1 + level) / 2, len(c) - 1) * estimate.standard_error
-    wanted = (max(loss.mean() - half, 0), min(loss.mean() + half, 1))
-    assert estimate.interval == pytest.approx(wanted, abs=1e-9)
+    expected = (max(loss.mean() - half, 0), min(loss.mean() + half, 1))
+    assert estimate.interval == pytest.approx(expected, abs=1e-9)
     assert estimate.bound == pytest.approx(np.sqrt(np.log(2 / delta) / (8 * len(c))))
     assert estimate.bias_bound == (0, 0)
     assert estimate.n == len(c)
@@ -76,8 +76,8 @@ def test_equivalent_inputs_agree(c):
 def test_positive_confidence_is_equation_8(r, prior):
     estimate = from_positive_confidence(r, prior, resamples=2)
     with np.errstate(divide="ignore", over="ignore"):
-        wanted = prior * (1 - np.maximum(0, 2 - 1 / r).mean())
-    assert estimate.estimate == pytest.approx(wanted, abs=1e-12)
+        expected = prior * (1 - np.maximum(0, 2 - 1 / r).mean())
+    assert estimate.estimate == pytest.approx(expected, abs=1e-12)
     assert estimate.bound == pytest.approx(prior * np.sqrt(np.log(2 / 0.05) / (2 * len(r))))
 
 
@@ -99,9 +99,9 @@ def test_bootstrap_is_that_of_the_rows():
     c = np.random.default_rng(1).random(200)
     loss = np.minimum(c, 1 - c)
     rng = np.random.default_rng(2)
-    wanted = np.quantile(rng.choice(loss, (20_000, 200)).mean(axis=1), [0.025, 0.975])
+    expected = np.quantile(rng.choice(loss, (20_000, 200)).mean(axis=1), [0.025, 0.975])
     estimate = from_soft_labels(c, resamples=20_000, rng=np.random.default_rng(3))
-    assert estimate.bootstrap_interval == pytest.approx(tuple(wanted), abs=1.2e-3)
+    assert estimate.bootstrap_interval == pytest.approx(tuple(expected), abs=1.2e-3)
 
 
 @pytest.mark.parametrize("kind", UNBIASED)

@@ -36,18 +36,18 @@ def test_the_verdict_tells_the_floor_the_headroom_and_the_flags():
     floor = dict(sections[0].tables[0].rows)
     assert floor["best accuracy on the leaderboard"] == "1 (team 2)"
     assert "headroom of the best team against the soft labels (team 1)" in floor
-    told, method = sections
-    assert "the labels are not more certain than the annotators" in told.text
-    assert not told.public
+    section, method = sections
+    assert "the labels are not more certain than the annotators" in section.text
+    assert not section.public
     assert method.technical
     assert "Poisson-binomial" in method.text
-    assert "Poisson" not in told.text
-    assert told.tables[1].rows[0][0] == "team 2"  # the fewest errors first
-    assert told.tables[1].rows[0][-1] == "implausibly few errors"
+    assert "Poisson" not in section.text
+    assert section.tables[1].rows[0][0] == "team 2"  # the fewest errors first
+    assert section.tables[1].rows[0][-1] == "implausibly few errors"
 
 
 def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says():
-    finding, (told, _), _ = found(surer=True, leak=False)
+    finding, (section, _), _ = found(surer=True, leak=False)
     assert finding.document["labels"]["differing"] == 0
     assert finding.document["labels"]["p_so_few"] < 1e-6
     flagged = [
@@ -56,7 +56,7 @@ def test_labels_that_are_surer_than_the_annotators_may_be_all_that_a_flag_says()
         if submission["flagged"]
     ]
     assert "team 1" in flagged
-    assert "which alone may explain why a team has so few errors" in told.text
+    assert "which alone may explain why a team has so few errors" in section.text
 
 
 def test_soft_labels_of_the_other_class_are_told():
@@ -67,8 +67,8 @@ def test_soft_labels_of_the_other_class_are_told():
 
 
 def test_the_points_of_the_picture_differ_by_shape_and_the_flagged_stand_first():
-    _, (told, _), _ = found()
-    (chart,) = told.charts
+    _, (section, _), _ = found()
+    (chart,) = section.charts
     band, line, *points = chart.specification["layer"]
     assert band["mark"]["type"] == "rect"
     assert line["encoding"]["x"]["field"] == "at"
@@ -97,14 +97,14 @@ def test_groups_are_counted_and_said():
 
 
 def test_a_metric_without_classes_has_a_floor_and_no_errors():
-    finding, (told, _), _ = found(metric="roc_auc")
+    finding, (section, _), _ = found(metric="roc_auc")
     assert finding.document["submissions"] == []
     assert finding.document["metric_floor"]["metric"] == "roc_auc"
-    assert told.charts == ()
-    values = dict(told.tables[0].rows)
+    assert section.charts == ()
+    values = dict(section.tables[0].rows)
     assert float(values["best possible roc_auc"]) < 1
     assert values["best roc_auc on the leaderboard"] == "1 (team 2)"
-    assert "headroom" not in told.text
+    assert "headroom" not in section.text
     assert "teams are not checked against it" in finding.verdict
     assert "1 (team 2), is above the best possible 0.8" in finding.verdict
     assert "is no better than the best possible" in found(metric="roc_auc", leak=False)[0].verdict

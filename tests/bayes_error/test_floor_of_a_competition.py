@@ -42,9 +42,9 @@ def board(folder, *, leak=True):
 
 
 def score(folder, *extra):
-    given = ("--target", "y", "--soft-labels", "soft", "--resamples", 100, "--json")
+    options = ("--target", "y", "--soft-labels", "soft", "--resamples", 100, "--json")
     called = run_here(
-        "score", "solution.csv", "subs", "--metric", "accuracy", *given, *extra, cwd=folder
+        "score", "solution.csv", "subs", "--metric", "accuracy", *options, *extra, cwd=folder
     )
     assert called.returncode == 0, called.stderr
     return json.loads(called.stdout)
@@ -77,17 +77,17 @@ def _floor_document(printed):
     for value in printed.values():
         if isinstance(value, dict) and "bayes-error" in value:
             return value["bayes-error"]
-        for one in value if isinstance(value, list) else ():
-            if isinstance(one, dict) and one.get("analysis") == "bayes-error":
-                return one.get("document", one)
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, dict) and item.get("analysis") == "bayes-error":
+                return item.get("document", item)
     raise AssertionError(list(printed))
 
 
 @pytest.mark.slow
 def test_a_board_without_soft_labels_is_as_before(tmp_path):
     board(tmp_path)
-    given = ("--metric", "accuracy", "--target", "y", "--resamples", 50, "--json")
-    called = run_here("score", "solution.csv", "subs", *given, cwd=tmp_path)
+    options = ("--metric", "accuracy", "--target", "y", "--resamples", 50, "--json")
+    called = run_here("score", "solution.csv", "subs", *options, cwd=tmp_path)
     assert called.returncode == 0, called.stderr
     assert "bayes-error" not in called.stdout
 
@@ -95,13 +95,15 @@ def test_a_board_without_soft_labels_is_as_before(tmp_path):
 @pytest.mark.slow
 def test_finalize_finds_the_floor(tmp_path):
     board(tmp_path)
-    given = ("--metric", "accuracy", "--target", "y", "--soft-labels", "other,soft", "--seed", 1)
-    made = run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *given, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    options = ("--metric", "accuracy", "--target", "y", "--soft-labels", "other,soft", "--seed", 1)
+    creation = run_here(
+        "init", "c", "--solution", "solution.csv", *UNPROTECTED, *options, cwd=tmp_path
+    )
+    assert creation.returncode == 0, creation.stderr
     assert 'soft_labels = ["other", "soft"]' in (tmp_path / "c" / "competition.toml").read_text()
     change(tmp_path / "c", "resamples = 1000", "resamples = 50")
-    taken = run_here("import", "subs", "-C", "c", cwd=tmp_path)
-    assert taken.returncode == 0, taken.stderr
+    imported = run_here("import", "subs", "-C", "c", cwd=tmp_path)
+    assert imported.returncode == 0, imported.stderr
     done = run_here("finalize", "-C", "c", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "lowest possible error rate on rows like these" in done.stdout + done.stderr
@@ -113,10 +115,12 @@ def test_finalize_finds_the_floor(tmp_path):
 )
 def test_init_warns_once_of_soft_labels_of_the_other_class(tmp_path, columns, warned):
     board(tmp_path)
-    given = ("--metric", "accuracy", "--target", "y", "--soft-labels", columns, "--seed", 1)
-    made = run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *given, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    assert made.stdout.count("soft labels do not fit the labels") == warned
+    options = ("--metric", "accuracy", "--target", "y", "--soft-labels", columns, "--seed", 1)
+    creation = run_here(
+        "init", "c", "--solution", "solution.csv", *UNPROTECTED, *options, cwd=tmp_path
+    )
+    assert creation.returncode == 0, creation.stderr
+    assert creation.stdout.count("soft labels do not fit the labels") == warned
 
 
 def test_soft_labels_are_stored_and_read_again(tmp_path):
@@ -127,8 +131,8 @@ def test_soft_labels_are_stored_and_read_again(tmp_path):
             kind=PredictionKind.LABEL,
             columns=SolutionColumns(targets=("y",), soft_labels=tuple(columns)),
         )
-        wanted = soft if len(columns) == 1 else np.column_stack([1 - soft, soft])
-        np.testing.assert_allclose(solution.soft_labels, wanted, atol=1e-12)
+        expected = soft if len(columns) == 1 else np.column_stack([1 - soft, soft])
+        np.testing.assert_allclose(solution.soft_labels, expected, atol=1e-12)
         with Store.open(tmp_path / f"{len(columns)}.duckdb") as store:
             store.put_solution(solution)
             np.testing.assert_array_equal(store.solution().soft_labels, solution.soft_labels)

@@ -56,9 +56,9 @@ def test_the_bootstrap_draws_whole_groups():
     for _ in range(4_000):
         rows = np.concatenate([np.flatnonzero(codes == g) for g in rng.integers(0, 25, 25)])
         means.append(loss[rows].mean())
-    wanted = tuple(np.quantile(means, [0.025, 0.975]))
+    expected = tuple(np.quantile(means, [0.025, 0.975]))
     estimate = from_soft_labels(c, clusters=codes, resamples=20_000)
-    assert estimate.bootstrap_interval == pytest.approx(wanted, abs=4e-3)
+    assert estimate.bootstrap_interval == pytest.approx(expected, abs=4e-3)
 
 
 @pytest.mark.slow

@@ -170,8 +170,8 @@ def test_many_labels_are_grouped_into_cells_and_keep_the_mean_of_the_smaller_sha
     for programme, k in ((ten, 10), (fifty, 50)):
         assert programme.grid[[0, 200, 400]] == pytest.approx([0.0, 0.5, 1.0])
         c = programme.grid[77]
-        given = stats.binom.pmf(np.arange(k + 1), k, c)
-        assert programme.means[:, 77] == pytest.approx(programme.functions @ given)
+        probabilities = stats.binom.pmf(np.arange(k + 1), k, c)
+        assert programme.means[:, 77] == pytest.approx(programme.functions @ probabilities)
     ones = np.random.default_rng(0).binomial(50, 0.3, 400)
     low, high = cell_intervals(fifty, ones, 0.9, None)
     mean = np.minimum(ones, 50 - ones).mean() / 50
@@ -342,18 +342,18 @@ def test_all_cells_are_met_within_the_same_number_of_standard_errors():
 
 
 def test_two_classes_are_tested_once(monkeypatch):
-    asked = []
+    programmes = []
 
     def optimum(*arguments):
-        asked.append(arguments)
+        programmes.append(arguments)
         return 0.0, np.zeros(3), 0.0
 
     monkeypatch.setattr(module, "optimum_of", optimum)
     for n_classes, tests in ((2, 1), (3, 3), (4, 4)):
-        asked.clear()
+        programmes.clear()
         counts = np.full((5, n_classes), 2.0)
         assert not contradicts_independence(counts, np.random.default_rng(0))
-        assert len(asked) == tests
+        assert len(programmes) == tests
 
 
 def test_three_classes_share_the_level():

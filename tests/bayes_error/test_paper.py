@@ -20,12 +20,12 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
 def test_rows_are_drawn_equally_of_both_classes() -> None:
     rng = np.random.default_rng(0)
     for setup in "AD":
-        drawn = paper.draw(setup, 500, rng)
-        assert len(drawn.points) == len(drawn.soft) == 1_000
-        assert drawn.labels.tolist() == [1] * 500 + [0] * 500
-        np.testing.assert_array_equal(drawn.soft[:500], drawn.positive)
-        assert drawn.soft[:500].mean() > 0.8
-        assert drawn.soft[500:].mean() < 0.2
+        sample = paper.draw(setup, 500, rng)
+        assert len(sample.points) == len(sample.soft) == 1_000
+        assert sample.labels.tolist() == [1] * 500 + [0] * 500
+        np.testing.assert_array_equal(sample.soft[:500], sample.positive)
+        assert sample.soft[:500].mean() > 0.8
+        assert sample.soft[500:].mean() < 0.2
 
 
 def test_baselines_are_near_the_truth_and_left_out_of_the_smallest_sizes() -> None:
@@ -87,44 +87,46 @@ def test_what_the_paper_shows_is_the_kept_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two set-ups and small annotations, with estimates that tell how often they are drawn."""
-    asked, draws = [], []
+    calls, draws = [], []
 
-    def clean(drawn, rng):
-        draws.append(len(drawn.positive))
+    def clean(sample, rng):
+        draws.append(len(sample.positive))
         error = 0.1 / draws[-1] + 0.01 * rng.random()
         return dict(zip(paper.SHAPES, np.array([1, 2, 3, 1, 5, np.nan]) * error, strict=True))
 
-    def estimated(*given):
-        asked.append(given)
-        return replace(fitted, estimate=fitted.estimate + len(asked) / 1_000)
+    def estimated(*arguments):
+        calls.append(arguments)
+        return replace(fitted, estimate=fitted.estimate + len(calls) / 1_000)
 
     def from_counts(counts, positive):
-        one = estimated(counts.sum(axis=0).tolist(), positive)
-        return replace(one, corrected=one.estimate / 2) if len(asked) > 1 else one
+        estimate = estimated(counts.sum(axis=0).tolist(), positive)
+        return replace(estimate, corrected=estimate.estimate / 2) if len(calls) > 1 else estimate
 
     def from_scores(scores, accepted, *, resamples):
-        one = estimated(int(scores.sum()), int(accepted.sum()), resamples)
-        return replace(one, refit_interval=(one.interval[0] / 2, one.interval[1])), None
+        estimate = estimated(int(scores.sum()), int(accepted.sum()), resamples)
+        return replace(
+            estimate, refit_interval=(estimate.interval[0] / 2, estimate.interval[1])
+        ), None
 
     fitted = paper.from_soft_labels(np.array([0.25, 0.0, 1.0, 0.5]), resamples=50)
     monkeypatch.setattr(paper, "truth", {"A": 0.0943, "C": 0.0569}.__getitem__)
     monkeypatch.setattr(paper, "SETUPS", {name: paper.SETUPS[name] for name in "AC"})
     monkeypatch.setattr(paper, "clean", clean)
-    monkeypatch.setattr(paper, "noisy", lambda width, *given: {
-        name: width * value for name, value in clean(*given).items() if name not in paper.BASELINES
+    monkeypatch.setattr(paper, "noisy", lambda width, *args: {
+        name: width * value for name, value in clean(*args).items() if name not in paper.BASELINES
     })  # fmt: skip
     for function in (from_counts, from_scores):
         monkeypatch.setattr(paper, function.__name__, function)
     monkeypatch.setattr(paper, "simulated", partial(paper.simulated, sizes=(2, 6)))
     for name, quick in (("published", False), ("alone", True)):
-        asked.clear()
+        calls.clear()
         draws.clear()
         data = annotations_in(tmp_path) if name == "published" else tmp_path / "none"
         options = PaperOptions(data=data, quick=quick, seed=3)
         reproduction = paper.BayesErrorPaper().reproduce(options, NoProgress())
         charts = reproduction.charts if name == "published" else ()
-        kept = replace(reproduction, charts=charts)
-        check_kept_reproduction(f"bayes-error-{name}", kept, asked=asked)
+        kept_reproduction = replace(reproduction, charts=charts)
+        check_kept_reproduction(f"bayes-error-{name}", kept_reproduction, asked=calls)
         # Two set-ups, two sizes; once without noise and with each of two kinds of it.
         assert draws == 6 * ([2] * (4 if quick else 10) + [6] * (4 if quick else 10))
 
@@ -132,7 +134,7 @@ def test_what_the_paper_shows_is_the_kept_whole(
 def test_the_estimates_from_a_draw_are_the_kept_ones() -> None:
     """With noise as wide as half the distance to a certain label, and without."""
     rng = np.random.default_rng(2)
-    drawn = paper.draw("A", 9, rng)
-    document = {"clean": paper.clean(drawn, rng), "noisy": paper.noisy(0.5, drawn, rng)}
+    sample = paper.draw("A", 9, rng)
+    document = {"clean": paper.clean(sample, rng), "noisy": paper.noisy(0.5, sample, rng)}
     sizes = {"rows": paper.PER_CLASS, "widths": paper.WIDTHS, "shapes": paper.SHAPES}
     check_kept_document("bayes-error-draw", {**document, **sizes})

@@ -13,14 +13,14 @@ from program import UNPROTECTED, run_here, write_csv
 N = 60
 IDS = [f"r{row:02d}" for row in range(N)]
 SOFT = np.round(np.random.default_rng(8).uniform(0.01, 0.99, N), 9)
-SECRETS = {f"{value:.9f}"[2:9] for one in SOFT for value in (one, 1 - one)}
+SECRETS = {f"{value:.9f}"[2:9] for share in SOFT for value in (share, 1 - share)}
 
 
 def solution(path, soft=SOFT):
     rng = np.random.default_rng(0)
     truth = (rng.random(N) < SOFT).astype(int)
     usage = np.where(np.arange(N) % 2 == 0, "Public", "Private")
-    columns = zip(IDS, truth, usage, (f"{one:.9f}" for one in soft), strict=True)
+    columns = zip(IDS, truth, usage, (f"{share:.9f}" for share in soft), strict=True)
     write_csv(path, ["id", "y", "Usage", "doubt"], list(columns))
 
 
@@ -44,8 +44,8 @@ def told(texts):
 
 @pytest.mark.slow
 def test_they_are_in_nothing_that_is_shown_written_or_exported(here):
-    given = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt", "--seed", 1)
-    calls = [run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *given, cwd=here)]
+    options = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt", "--seed", 1)
+    calls = [run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *options, cwd=here)]
     assert calls[0].returncode == 0, calls[0].stderr
     change(here / "c", "resamples = 1000", "resamples = 40")
     there = partial(run_here, cwd=here / "c")
@@ -68,8 +68,8 @@ def test_they_are_in_nothing_that_is_shown_written_or_exported(here):
         ("verify", "../out", "../files/a.csv"),
         ("submit", "../solution.csv", "-t", "thief"),
         ("audit", "--json"),
-        ("score", "../solution.csv", "../files", *given, "--resamples", 20, "--json"),
-        ("validate", "../solution.csv", "../files", *given[:6]),
+        ("score", "../solution.csv", "../files", *options, "--resamples", 20, "--json"),
+        ("validate", "../solution.csv", "../files", *options[:6]),
     ):
         calls.append(there(*command, "--verbose"))
     codes = {" ".join(map(str, call.args)): call.returncode for call in calls}
@@ -90,10 +90,10 @@ def test_they_are_in_nothing_that_is_shown_written_or_exported(here):
 @pytest.mark.slow
 def test_the_public_page_does_not_tell_the_floor(here):
     """Before the end no output tells how certain the labels of the private rows are."""
-    given = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt", "--seed", 1)
+    options = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt", "--seed", 1)
     assert (
         run_here(
-            "init", "c", "--solution", "solution.csv", *UNPROTECTED, *given, cwd=here
+            "init", "c", "--solution", "solution.csv", *UNPROTECTED, *options, cwd=here
         ).returncode
         == 0
     )
@@ -110,9 +110,9 @@ def test_a_fault_in_a_solution_quotes_none(here, wrong):
     soft = SOFT.copy()
     soft[7] += wrong
     solution(here / "wrong.csv", soft)
-    given = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt")
+    options = ("--metric", "log_loss", "--target", "y", "--soft-labels", "doubt")
     called = run_here(
-        "init", "w", "--solution", "wrong.csv", *UNPROTECTED, *given, "--verbose", cwd=here
+        "init", "w", "--solution", "wrong.csv", *UNPROTECTED, *options, "--verbose", cwd=here
     )
     assert called.returncode == 1
     assert "row 9" in called.stderr
@@ -122,11 +122,11 @@ def test_a_fault_in_a_solution_quotes_none(here, wrong):
 @pytest.mark.parametrize("kind", ["soft", "uncertainty", "counts"])
 def test_a_fault_in_a_file_of_labels_quotes_none(here, kind):
     soft = SOFT + np.where(np.arange(N) % 9 == 0, 1, 0)
-    rows = [(f"{one:.9f}",) for one in soft]
+    rows = [(f"{share:.9f}",) for share in soft]
     write_csv(here / "labels.csv", ["doubt", "other"], [(*row, *row) for row in rows])
     column = "doubt,other" if kind == "counts" else "doubt"
-    given = ("--kind", kind, "--column", column, "--verbose")
-    called = run_here("bayes-error", "labels.csv", *given, cwd=here)
+    options = ("--kind", kind, "--column", column, "--verbose")
+    called = run_here("bayes-error", "labels.csv", *options, cwd=here)
     assert called.returncode == 1
     assert called.stderr
     assert not told([called.stdout, called.stderr])

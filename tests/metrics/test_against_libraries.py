@@ -137,8 +137,8 @@ def test_scores_and_resamples_are_those_of_the_library(
         for j, prediction in enumerate(predictions):
             _same(case.metric.score(truth, prediction), reference(case.metric, truth, prediction))
             for b, weight in enumerate(weights.T):
-                drawn = np.repeat(np.arange(n_rows), weight)
-                expected = reference(case.metric, truth[drawn], prediction[drawn])
+                rows = np.repeat(np.arange(n_rows), weight)
+                expected = reference(case.metric, truth[rows], prediction[rows])
                 _same(scores[j, b], expected)
                 _same(case.metric.score(truth, prediction, weight), expected)
 
@@ -149,10 +149,10 @@ def test_a_middling_problem_agrees_too(case: Any, resampled: Any) -> None:
     rng = np.random.default_rng(5)
     truth, predictions = case.problem(rng, 400, hostile=False)
     weights = rng.poisson(1.0, (400, 3)).astype(np.uint8)
-    drawn = np.repeat(np.arange(400), weights[:, 2])
+    rows = np.repeat(np.arange(400), weights[:, 2])
     scores = resampled(case.metric, truth, predictions, weights)
     for score, prediction in zip(scores[:, 2], predictions, strict=True):
-        _same(score, reference(case.metric, truth[drawn], prediction[drawn]))
+        _same(score, reference(case.metric, truth[rows], prediction[rows]))
 
 
 def test_gini_of_two_classes_is_twice_the_auc_less_one(cases: Any) -> None:
@@ -173,8 +173,8 @@ def test_moments_keep_their_digits_far_from_zero(cases: Any, resampled: Any, sca
         if case.metric.name in ("r2", "pearson", "spearman", "gini"):
             scores = resampled(case.metric, truth, predictions, weights)
             for b, weight in enumerate(weights.T):
-                drawn = np.repeat(np.arange(200), weight)
-                expected = [reference(case.metric, truth[drawn], f[drawn]) for f in predictions]
+                rows = np.repeat(np.arange(200), weight)
+                expected = [reference(case.metric, truth[rows], f[rows]) for f in predictions]
                 np.testing.assert_allclose(scores[:, b], expected, rtol=1e-8, atol=1e-9)
 
 

@@ -131,8 +131,8 @@ def _check(metric: Metric, n_classes: int, seed: int, most: int) -> None:
     """Compare the answers on at most so many truths, for at most so many predictions."""
     rng = np.random.default_rng(seed)
     bounds = traits_of(metric).truth_range
-    drawn = _codes(rng, N_ROWS, n_classes) if n_classes else _numbers(rng, N_ROWS, bounds)
-    candidates = _some(rng, drawn, 2 * most)
+    columns = _codes(rng, N_ROWS, n_classes) if n_classes else _numbers(rng, N_ROWS, bounds)
+    candidates = _some(rng, columns, 2 * most)
     truths = [
         candidate
         for candidate in candidates
@@ -144,9 +144,9 @@ def _check(metric: Metric, n_classes: int, seed: int, most: int) -> None:
         assert len(set(answers)) == 1, (prediction, truths[answers.index(not answers[0])])
 
 
-def _some(rng: np.random.Generator, drawn: Iterator[Any], most: int) -> list[Any]:
-    every = list(drawn)
-    return [every[at] for at in rng.permutation(len(every))[:most]]
+def _some(rng: np.random.Generator, columns: Iterator[Any], most: int) -> list[Any]:
+    every = list(columns)
+    return [every[index] for index in rng.permutation(len(every))[:most]]
 
 
 def _label(case: tuple[Metric, int]) -> str:
@@ -192,10 +192,10 @@ def test_whether_texts_of_an_example_have_a_score_does_not_depend_on_the_truth(
     metric: Any,
 ) -> None:
     rng = np.random.default_rng(3)
-    drawn = [metric.example(N_ROWS, 2, rng) for _ in range(4)]
+    examples = [metric.example(N_ROWS, 2, rng) for _ in range(4)]
     words = np.array(WORDS, dtype=object)
-    sent = [one for _, predictions in drawn for one in predictions]
-    sent += [np.where(rng.random(N_ROWS) < 0.5, rng.choice(words, N_ROWS), sent[0])]
+    files = [prediction for _, predictions in examples for prediction in predictions]
+    files += [np.where(rng.random(N_ROWS) < 0.5, rng.choice(words, N_ROWS), files[0])]
     info = CompetitionInfo(
         title="",
         metric=metric.name,
@@ -205,9 +205,13 @@ def test_whether_texts_of_an_example_have_a_score_does_not_depend_on_the_truth(
         columns=("y",),
         ids=pa.array([str(row) for row in range(N_ROWS)]),
     )
-    truths = [truth for truth, _ in drawn]
+    truths = [truth for truth, _ in examples]
     assert not any(list(faults_of_truth(metric, truth[:, None], info)) for truth in truths)
-    valid = [one for one in sent if not list(faults_of_predictions(metric, one[:, None], info))]
+    valid = [
+        prediction
+        for prediction in files
+        if not list(faults_of_predictions(metric, prediction[:, None], info))
+    ]
     assert len(valid) >= 8
     for prediction in valid:
         assert {_defined(metric, truth, prediction) for truth in truths} == {True}
@@ -237,7 +241,9 @@ def test_whether_a_score_of_texts_is_defined_does_not_depend_on_the_truth(
         if masks:
             truths = [rng.choice(np.array(MASKS, dtype=object), N_ROWS) for _ in range(3)]
         truths.append(np.full(N_ROWS, "1 1" if masks else "a", dtype=object))
-        truths = [one for one in truths if not list(faults_of_truth(metric, one[:, None], info))]
+        truths = [
+            truth for truth in truths if not list(faults_of_truth(metric, truth[:, None], info))
+        ]
         assert len(truths) >= 2
         scored = 0
         for number in range(12):

@@ -25,11 +25,11 @@ RNG = np.random.default_rng(3)
 TRUTH, SENT = MeanAveragePrecision().example(12, 2, RNG)
 
 
-def by_coco(truth: Any, sent: Any, crowds: Any = None) -> float:
+def by_coco(truth: Any, predictions: Any, crowds: Any = None) -> float:
     """Return the first of COCO's twelve figures for folded cells."""
     names = {"cat": 1, "dog": 2}
     sides = []
-    for cells in (truth, sent):
+    for cells in (truth, predictions):
         annotations = []
         for image, row in enumerate(cells):
             for label, x, y, u, v, *more in zip(*map(json.loads, row), strict=True):
@@ -44,14 +44,14 @@ def by_coco(truth: Any, sent: Any, crowds: Any = None) -> float:
                         "score": float(more[0]) if more else 1.0,
                     }
                 )  # fmt: skip
-        made = COCO()
-        made.dataset = {
+        side = COCO()
+        side.dataset = {
             "images": [{"id": image} for image in range(len(cells))],
             "categories": [{"id": name} for name in names.values()],
             "annotations": annotations,
         }
-        made.createIndex()
-        sides.append(made)
+        side.createIndex()
+        sides.append(side)
     run = COCOeval(*sides, "bbox")
     run.evaluate()
     run.accumulate()
@@ -62,28 +62,30 @@ def by_coco(truth: Any, sent: Any, crowds: Any = None) -> float:
 @pytest.mark.parametrize("drawn", [np.arange(12), np.array([0, 0, 0, 4, 4, 7, 8, 9, 9, 11])])
 def test_it_is_cocos_also_on_drawn_images(drawn: Any) -> None:
     counts = np.bincount(drawn, minlength=12)
-    for sent in SENT:
+    for predictions in SENT:
         with contextlib.redirect_stdout(io.StringIO()):
-            expected = by_coco(TRUTH[drawn], sent[drawn])
-        found = MeanAveragePrecision().score(TRUTH, sent, counts)
-        assert found == pytest.approx(expected, rel=1e-12)
+            expected = by_coco(TRUTH[drawn], predictions[drawn])
+        score = MeanAveragePrecision().score(TRUTH, predictions, counts)
+        assert score == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.slow
 def test_boxes_around_crowds_are_cocos() -> None:
     rng = np.random.default_rng(5)
-    truth, sent = MeanAveragePrecision().example(12, 2, rng)
-    crowds = [[str(int(one)) for one in rng.random(len(json.loads(row[0]))) < 0.4] for row in truth]
+    truth, submissions = MeanAveragePrecision().example(12, 2, rng)
+    crowds = [
+        [str(int(value)) for value in rng.random(len(json.loads(row[0]))) < 0.4] for row in truth
+    ]
     crowds[0] = ["1"] * len(crowds[0])
     marked = np.column_stack([truth, [json.dumps(own) for own in crowds]]).astype(object)
     names = ("class", "xmin", "ymin", "xmax", "ymax", "iscrowd")
     context = RowContext("id", pa.array(map(str, range(12))), names, (*names[:-1], "score"))
     metric = MeanAveragePrecision().for_rows(context)
-    for one in sent:
+    for predictions in submissions:
         with contextlib.redirect_stdout(io.StringIO()):
-            expected = by_coco(truth, one, crowds)
-        assert metric.score(marked, one) == pytest.approx(expected, rel=1e-12)
-        assert expected != pytest.approx(MeanAveragePrecision().score(truth, one))
+            expected = by_coco(truth, predictions, crowds)
+        assert metric.score(marked, predictions) == pytest.approx(expected, rel=1e-12)
+        assert expected != pytest.approx(MeanAveragePrecision().score(truth, predictions))
     marked[3, 5] = json.dumps(["2"] * len(crowds[3]))
     info = CompetitionInfo(
         title="",

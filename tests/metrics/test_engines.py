@@ -43,8 +43,8 @@ def problem(request: pytest.FixtureRequest) -> Any:
 
 
 def _equal(first: Any, second: Any) -> None:
-    for one, other in zip(np.atleast_1d(first), np.atleast_1d(second), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first_array, second_array in zip(np.atleast_1d(first), np.atleast_1d(second), strict=True):
+        np.testing.assert_array_equal(first_array, second_array)
 
 
 def test_counts_and_ranks_are_equal_to_the_last_bit(kernels: KernelModules, problem: Any) -> None:

@@ -33,81 +33,84 @@ def _bound(metric: Any, n: int, **extra: Any) -> Any:
     return metric.for_rows(RowContext("id", ids, ("y",), ("y",), extra=extra))
 
 
-def _wis(metric: Any, truth: Any, sent: Any) -> float:
+def _wis(metric: Any, truth: Any, predictions: Any) -> float:
     rules = pytest.importorskip("scoringrules")
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     alpha = 2 * levels[:2]
-    lower, median, upper = sent[:, :2], sent[:, 2], sent[:, :2:-1]
+    lower, median, upper = predictions[:, :2], predictions[:, 2], predictions[:, :2:-1]
     return float(rules.weighted_interval_score(truth, median, lower, upper, alpha).mean())
 
 
-def _crps(metric: Any, truth: Any, sent: Any) -> float:
+def _crps(metric: Any, truth: Any, predictions: Any) -> float:
     rules = pytest.importorskip("scoringrules")
     return float(
-        rules.crps_ensemble(truth, sent, estimator="fair" if metric.fair else "nrg").mean()
+        rules.crps_ensemble(truth, predictions, estimator="fair" if metric.fair else "nrg").mean()
     )
 
 
-def _eer(metric: Any, truth: Any, sent: Any) -> float:
-    alarms, hits, _ = skm.roc_curve(truth, sent, drop_intermediate=False)
+def _eer(metric: Any, truth: Any, predictions: Any) -> float:
+    alarms, hits, _ = skm.roc_curve(truth, predictions, drop_intermediate=False)
     of_alarms = scipy.interpolate.interp1d(alarms, hits)
     return float(scipy.optimize.brentq(lambda x: 1.0 - x - of_alarms(x), 0.0, 1.0, xtol=1e-14))
 
 
-def _min_dcf(metric: Any, truth: Any, sent: Any) -> float:
-    alarms, hits, _ = skm.roc_curve(truth, sent, drop_intermediate=False)
+def _min_dcf(metric: Any, truth: Any, predictions: Any) -> float:
+    alarms, hits, _ = skm.roc_curve(truth, predictions, drop_intermediate=False)
     costs = metric.c_miss * (1 - hits) * metric.p_target
     costs = costs + metric.c_alarm * alarms * (1 - metric.p_target)
     return float(costs.min() / min(metric.c_miss * metric.p_target,
                                    metric.c_alarm * (1 - metric.p_target)))  # fmt: skip
 
 
-def _class_weighted(metric: Any, truth: Any, sent: Any) -> float:
+def _class_weighted(metric: Any, truth: Any, predictions: Any) -> float:
     """Return the loss as the code that PLAsTiCC published computes it."""
-    chances = np.clip(sent, metric.clip, 1 - metric.clip)
+    chances = np.clip(predictions, metric.clip, 1 - metric.clip)
     weights, losses = {0: 1.0, 1: 2.0, 2: 1.0}, []
     for label in range(3):
         losses.append(-np.log(chances[truth == label, label]).mean() * weights[label])
     return float(np.sum(losses) / sum(weights.values()))
 
 
-def _ams(metric: Any, truth: Any, sent: Any) -> float:
+def _ams(metric: Any, truth: Any, predictions: Any) -> float:
     weights = metric._weights
-    s, b = (float(weights[(sent == 1) & (truth == one)].sum()) for one in (1, 0))
+    s, b = (float(weights[(predictions == 1) & (truth == label)].sum()) for label in (1, 0))
     return float(np.sqrt(2 * ((s + b + 10) * np.log(1 + s / (b + 10)) - s)))
 
 
-def _coverage(metric: Any, truth: Any, sent: Any) -> float:
-    inside = [low <= y <= high for y, (low, high) in zip(truth, sent, strict=True)]
+def _coverage(metric: Any, truth: Any, predictions: Any) -> float:
+    inside = [low <= y <= high for y, (low, high) in zip(truth, predictions, strict=True)]
     return abs(sum(inside) / len(inside) - metric.level)
 
 
-def _word_errors(metric: Any, truth: Any, sent: Any) -> float:
+def _word_errors(metric: Any, truth: Any, predictions: Any) -> float:
     jiwer = pytest.importorskip("jiwer")
-    return float(jiwer.wer(list(truth), list(sent)))
+    return float(jiwer.wer(list(truth), list(predictions)))
 
 
 def _sacrebleu(name: str) -> Callable[[Any, Any, Any], float]:
-    def score(metric: Any, truth: Any, sent: Any) -> float:
+    def score(metric: Any, truth: Any, predictions: Any) -> float:
         scorers = pytest.importorskip("sacrebleu.metrics")
-        return float(getattr(scorers, name)().corpus_score(list(sent), [list(truth)]).score)
+        return float(getattr(scorers, name)().corpus_score(list(predictions), [list(truth)]).score)
 
     return score
 
 
 def _trec(measure: str) -> Callable[[Any, Any, Any], float]:
-    def score(metric: Any, truth: Any, sent: Any) -> float:
+    def score(metric: Any, truth: Any, predictions: Any) -> float:
         evaluation = pytest.importorskip("pytrec_eval")
         read = [
             {str(position): json.loads(cell) for position, cell in enumerate(cells)}
-            for cells in (truth, sent)
+            for cells in (truth, predictions)
         ]
         run = {
-            query: {doc: float(one) for doc, one in docs.items()} for query, docs in read[1].items()
+            query: {doc: float(score) for doc, score in docs.items()}
+            for query, docs in read[1].items()
         }
-        found = evaluation.RelevanceEvaluator(read[0], {measure}).evaluate(run)
+        scores_of_queries = evaluation.RelevanceEvaluator(read[0], {measure}).evaluate(run)
         name = measure.replace(".", "_")
-        return sum(one[name] for one in found.values()) / len(truth)
+        return sum(scores_of_query[name] for scores_of_query in scores_of_queries.values()) / len(
+            truth
+        )
 
     return score
 
@@ -116,7 +119,7 @@ def _scale(n: int) -> dict[str, Any]:
     return {"scale": RNG.uniform(0.5, 2.0, n), "benchmark": RNG.normal(3.0, 1.0, n)}
 
 
-def _owa(metric: Any, truth: Any, sent: Any) -> float:
+def _owa(metric: Any, truth: Any, predictions: Any) -> float:
     """Return the mean of the two ratios of the M4 competition."""
 
     def smape(forecast: Any) -> float:
@@ -126,15 +129,15 @@ def _owa(metric: Any, truth: Any, sent: Any) -> float:
         return float(np.mean(np.abs(truth - forecast) / metric._scale))
 
     naive = metric._benchmark
-    return (smape(sent) / smape(naive) + mase(sent) / mase(naive)) / 2
+    return (smape(predictions) / smape(naive) + mase(predictions) / mase(naive)) / 2
 
 
-def _mase(metric: Any, truth: Any, sent: Any) -> float:
-    return float(np.mean(np.abs(truth - sent) / metric._scale))
+def _mase(metric: Any, truth: Any, predictions: Any) -> float:
+    return float(np.mean(np.abs(truth - predictions) / metric._scale))
 
 
-def _rmsse(metric: Any, truth: Any, sent: Any) -> float:
-    series = zip(truth, sent, metric._scale, strict=True)
+def _rmsse(metric: Any, truth: Any, predictions: Any) -> float:
+    series = zip(truth, predictions, metric._scale, strict=True)
     return float(np.mean([np.sqrt(np.mean((y - f) ** 2) / scale) for y, f, scale in series]))
 
 
@@ -205,24 +208,26 @@ def test_scores_and_resamples_are_those_of_the_reference(
 ) -> None:
     if needed := _NEEDS.get(request.node.callspec.id):
         pytest.importorskip(needed)
-    truth, sent = problem() if problem else metric.example(60, 3, RNG)
-    scores = [metric.score(truth, one) for one in sent]
-    expected = [reference(metric, truth, one) for one in sent]
+    truth, submissions = problem() if problem else metric.example(60, 3, RNG)
+    scores = [metric.score(truth, predictions) for predictions in submissions]
+    expected = [reference(metric, truth, predictions) for predictions in submissions]
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
     if not hasattr(metric, "resample"):
         return
     weights = RNG.integers(0, 4, (len(truth), 3)).astype(np.uint8)
-    resampled = metric.resample(truth, sent, weights)
+    resampled = metric.resample(truth, submissions, weights)
     for b, weight in enumerate(weights.T):
         rows = np.repeat(np.arange(len(truth)), weight)
         if hasattr(metric, "for_rows"):
-            direct = [metric.score(truth, one, weight) for one in sent]
+            direct = [metric.score(truth, predictions, weight) for predictions in submissions]
         else:
-            direct = [metric.score(truth[rows], one[rows]) for one in sent]
+            direct = [metric.score(truth[rows], predictions[rows]) for predictions in submissions]
         np.testing.assert_allclose(resampled[:, b], direct, rtol=1e-9)
 
 
-@pytest.mark.parametrize("modality", [one.load() for one in MODALITIES], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "modality", [modality.load() for modality in MODALITIES], ids=lambda one: one.name
+)
 def test_the_modalities_pass_their_checks(modality: Any) -> None:
     check_modality(modality).require()
 
@@ -243,9 +248,9 @@ def test_answers_are_compared_as_in_squad(
     answer: str, references: list[str], exact: float, f1: float
 ) -> None:
     for cell in [json.dumps(references), *references[: len(references) == 1]]:
-        truth, sent = np.array([cell], dtype=object), np.array([answer], dtype=object)
-        assert METRICS["exact_match"].score(truth, sent) == exact
-        assert METRICS["token_f1"].score(truth, sent) == pytest.approx(f1)
+        truth, predictions = np.array([cell], dtype=object), np.array([answer], dtype=object)
+        assert METRICS["exact_match"].score(truth, predictions) == exact
+        assert METRICS["token_f1"].score(truth, predictions) == pytest.approx(f1)
 
 
 @pytest.mark.slow
@@ -278,8 +283,8 @@ def test_each_space_is_a_character() -> None:
     """As jiwer's ``cer``."""
     pytest.importorskip("rapidfuzz")
     metric = replace(METRICS["word_error_rate"], unit="character")
-    truth, sent = (np.array([text], dtype=object) for text in (" a  b", "a b"))
-    assert metric.score(truth, sent) == 0.25
+    truth, predictions = (np.array([text], dtype=object) for text in (" a  b", "a b"))
+    assert metric.score(truth, predictions) == 0.25
 
 
 @pytest.mark.slow

@@ -130,14 +130,14 @@ def test_a_draw_has_the_columns_and_dtypes_of_the_frames(n_more: int, ids: str) 
     some[-1] = 0
     for counts in (COUNTS, some):
         rows = np.repeat(np.arange(N_ROWS), counts)
-        for drawn, whole in zip(
+        for drawn_frame, whole in zip(
             frames.draw(counts), (frames.solution, frames.submission), strict=True
         ):
             expected = whole.iloc[rows].reset_index(drop=True)
-            pd.testing.assert_frame_equal(drawn.iloc[:, 1:], expected.iloc[:, 1:])
-            assert drawn.columns.equals(whole.columns)
-            assert drawn.iloc[:, 0].dtype == whole.iloc[:, 0].dtype
-            assert drawn.iloc[:, 0].is_unique
+            pd.testing.assert_frame_equal(drawn_frame.iloc[:, 1:], expected.iloc[:, 1:])
+            assert drawn_frame.columns.equals(whole.columns)
+            assert drawn_frame.iloc[:, 0].dtype == whole.iloc[:, 0].dtype
+            assert drawn_frame.iloc[:, 0].is_unique
 
 
 @pytest.mark.parametrize("ids", ["r{}", "{}"])
@@ -278,14 +278,14 @@ def test_of_several_values_one_is_to_be_chosen(
     metrics: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(FOLDER)
-    for asked, said in {
+    for metric_name, message in {
         "hf:hf_metric.py": "returns several values: mae, hits",
         "hf:hf_metric.py(value=f1)": "returns no value 'f1'; it returns: mae, hits",
         "evalai:evalai_metric.py": "returns several splits: train_split, test_split",
         "evalai:evalai_metric.py(phase=dev)": "list of splits",
     }.items():
-        metric = metrics.resolve(asked).for_rows(context())
-        with pytest.raises(ScoringError, match=said):
+        metric = metrics.resolve(metric_name).for_rows(context())
+        with pytest.raises(ScoringError, match=message):
             metric.score(text(TRUTH), text(SENT))
 
 
@@ -295,17 +295,21 @@ def test_a_settled_metric_means_the_same_everywhere(
 ) -> None:
     monkeypatch.chdir(FOLDER)
     settled = {
-        asked: metrics.settled(asked)
-        for asked in ("kaggle:kaggle_fbeta.py(beta=2)", "plain:mae", "mlebench:mle_grade.py:grade")
+        metric_name: metrics.settled(metric_name)
+        for metric_name in (
+            "kaggle:kaggle_fbeta.py(beta=2)",
+            "plain:mae",
+            "mlebench:mle_grade.py:grade",
+        )
     }
     assert metrics.settled("roc_auc") == "roc_auc"
     assert metrics.settled("sklearn.metrics:max_error") == "sklearn.metrics:max_error"
     monkeypatch.chdir(tmp_path)
-    for asked, everywhere in settled.items():
+    for metric_name, everywhere in settled.items():
         assert str(FOLDER) in everywhere
-        if ".py" in asked:  # a module that was imported before is still found by its name
+        if ".py" in metric_name:  # a module that was imported before is still found by its name
             with pytest.raises(ArenaError, match="There is no"):
-                metrics.resolve(asked)
+                metrics.resolve(metric_name)
         metrics.resolve(everywhere)
     plain = metrics.resolve(settled["plain:mae"])
     assert plain.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
@@ -315,13 +319,13 @@ def test_kept_code_outlives_its_file(tmp_path: Path) -> None:
     metrics: Any = PluginManager().metrics
     path = tmp_path / "metric.py"
     path.write_text("def score(solution, submission, row_id_column_name):\n    return 1.0\n")
-    asked = f"kaggle:{path}"
-    metrics.pin(asked, metrics.resolve(asked).source_text)
+    metric_name = f"kaggle:{path}"
+    metrics.pin(metric_name, metrics.resolve(metric_name).source_text)
     path.write_text("def score(solution, submission, row_id_column_name):\n    return 2.0\n")
-    assert metrics.resolve(asked).score(text(TRUTH), text(SENT)) == 1.0
-    assert metrics.resolve(asked, fresh=True).score(text(TRUTH), text(SENT)) == 2.0
+    assert metrics.resolve(metric_name).score(text(TRUTH), text(SENT)) == 1.0
+    assert metrics.resolve(metric_name, fresh=True).score(text(TRUTH), text(SENT)) == 2.0
     path.unlink()
-    assert metrics.resolve(asked).score(text(TRUTH), text(SENT)) == 1.0
+    assert metrics.resolve(metric_name).score(text(TRUTH), text(SENT)) == 1.0
 
 
 def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
@@ -355,8 +359,8 @@ def test_joined_lines_are_those_of_a_frame(
         if parts:
             solution["split"] = np.resize(parts, len(solution))
         for frame, path in zip((solution, submission), paths, strict=True):
-            shown = frame if with_ids else frame.iloc[:, 1:]
-            shown.to_csv(tmp_path / "expected", index=False, sep=separator, header=header)
+            expected_frame = frame if with_ids else frame.iloc[:, 1:]
+            expected_frame.to_csv(tmp_path / "expected", index=False, sep=separator, header=header)
             assert path.read_bytes() == (tmp_path / "expected").read_bytes()
 
 

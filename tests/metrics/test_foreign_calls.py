@@ -48,16 +48,16 @@ def children() -> set[int]:
 
 def test_worker_processes_change_no_number() -> None:
     expected = [
-        [np.abs(TRUTH - one) @ column / column.sum() for column in WEIGHTS.T.astype(float)]
-        for one in SENT
+        [np.abs(TRUTH - prediction) @ column / column.sum() for column in WEIGHTS.T.astype(float)]
+        for prediction in SENT
     ]
     progress = CountedProgress()
     arguments = metric("mae"), TRUTH, ArrayPredictions(SENT), WEIGHTS
-    one = score_under_weights(*arguments, workers=1)
-    two = score_under_weights(*arguments, workers=2, progress=progress)
-    np.testing.assert_allclose(one, expected, rtol=1e-10)
-    np.testing.assert_array_equal(one, two)
-    assert progress.done == progress.total == one.size
+    by_one = score_under_weights(*arguments, workers=1)
+    by_two = score_under_weights(*arguments, workers=2, progress=progress)
+    np.testing.assert_allclose(by_one, expected, rtol=1e-10)
+    np.testing.assert_array_equal(by_one, by_two)
+    assert progress.done == progress.total == by_one.size
 
 
 @pytest.mark.slow
@@ -88,22 +88,24 @@ def test_the_time_is_said_first_and_the_steps_are_calls(monkeypatch: pytest.Monk
     ],
 )
 def test_one_call_that_does_not_come_back_costs_no_other(asked: str, kind: str, said: str) -> None:
-    sent = SENT.copy()
-    sent[1, 0] = 6.0
+    predictions = SENT.copy()
+    predictions[1, 0] = 6.0
     failures: list[tuple[int, ScoringError]] = []
     started = time.monotonic()
-    scores = full_scores(metric(asked), TRUTH, ArrayPredictions(sent), workers=2, failures=failures)
+    scores = full_scores(
+        metric(asked), TRUTH, ArrayPredictions(predictions), workers=2, failures=failures
+    )
     assert time.monotonic() - started < 300
     np.testing.assert_array_equal(scores, [0.0, np.nan, 0.0])
     ((position, error),) = failures
     assert (position, error.kind) == (1, kind)
     assert said in str(error)
     with pytest.raises(ScoringError, match=said):
-        full_scores(metric(asked), TRUTH, ArrayPredictions(sent))
+        full_scores(metric(asked), TRUTH, ArrayPredictions(predictions))
     first = np.zeros((N_ROWS, 3), dtype=np.uint8)
     first[0] = 1
     with pytest.raises(MetricError, match=f"on resampled rows: .*{said}"):
-        score_under_weights(metric(asked), TRUTH, ArrayPredictions(sent[1:2]), first)
+        score_under_weights(metric(asked), TRUTH, ArrayPredictions(predictions[1:2]), first)
 
 
 def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told(
@@ -122,15 +124,15 @@ def test_a_refusal_of_drawn_rows_is_an_undefined_score_and_is_told(
 
 def test_processes_are_kept_and_given_up_ones_are_killed() -> None:
     assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0, purpose="kept")) == [8]
-    kept = children()
+    processes = children()
     assert list(run_limited(pow, [(2, 4)], workers=1, seconds=60.0, purpose="kept")) == [16]
-    assert children() == kept
+    assert children() == processes
     results = run_limited(time.sleep, [(0,), (900,)], workers=2, seconds=900.0, purpose="kept")
     next(results)
     started = time.monotonic()
     results.close()
     assert time.monotonic() - started < 300
-    assert len(children()) <= len(kept)
+    assert len(children()) <= len(processes)
 
 
 def test_what_a_task_raises_is_raised_here() -> None:
@@ -154,7 +156,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     ) as running:
         assert running.stderr is not None
         # A slow machine says before that it is reading.
-        assert any("is going to be called" in said for said in running.stderr)
+        assert any("is going to be called" in line for line in running.stderr)
         time.sleep(0.5)
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the whole group
         out, rest = running.communicate(timeout=900)
@@ -183,11 +185,11 @@ def test_the_probabilities_that_kaggles_module_refuses() -> None:
     )
 
     verify_valid_probabilities(pd.DataFrame({"a": [1.0, 0.25], "b": [0.0, 0.75]}), "submission")
-    for columns, said in (
+    for columns, message in (
         ({"a": ["x"], "b": [1.0]}, "must be numeric"),
         ({"a": [-0.5], "b": [1.5]}, "at least zero"),
         ({"a": [1.5], "b": [0.0]}, "no greater than one"),
         ({"a": [0.5], "b": [0.4]}, "add up to one"),
     ):
-        with pytest.raises(ParticipantVisibleError, match=f"values in submission .*{said}"):
+        with pytest.raises(ParticipantVisibleError, match=f"values in submission .*{message}"):
             verify_valid_probabilities(pd.DataFrame(columns), "submission")

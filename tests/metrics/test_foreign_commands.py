@@ -167,10 +167,10 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
     assert run("finalize").returncode == 0
     # Another metric in the same file waits for a rescore.
     changed_metric(work, "> 0.5", "> 0.3")
-    told = run("leaderboard", "--json")
+    process = run("leaderboard", "--json")
     assert (
         "has changed. The scores use the previous code until you run arena rescore --apply."
-        in told.stderr
+        in process.stderr
     )
     assert submitted(work, write_sent(work / "again.csv", sent(1) / 2), "late")["released"] == (
         pytest.approx(fbeta(sent(1) / 2, PUBLIC), rel=1e-9)
@@ -186,9 +186,9 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
     assert "has changed" not in run("leaderboard").stderr
     # The code is kept, so that the competition goes on without the file.
     (work / METRIC).unlink()
-    told = run("leaderboard")
-    assert told.returncode == 0
-    assert "The scores use the stored copy of its code" in told.stderr
+    process = run("leaderboard")
+    assert process.returncode == 0
+    assert "The scores use the stored copy of its code" in process.stderr
     with Store.open(work / "c" / "arena.duckdb") as store:
         created, rescored_event = store.events("created", "rescored")
         assert len(created.payload["metric_sha256"]) == 64
@@ -197,8 +197,8 @@ def test_a_competition_runs_by_a_kaggle_metric(work: Path) -> None:
 
 def test_a_file_that_the_metric_failed_on_may_be_sent_again(work: Path) -> None:
     changed_metric(work, "> 0.5", "> missing_name")
-    asked = ("--metric", f"kaggle:{METRIC}(beta=2)", "--seed", 1)
-    called = run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *asked, cwd=work)
+    options = ("--metric", f"kaggle:{METRIC}(beta=2)", "--seed", 1)
+    called = run_here("init", "c", "--solution", "solution.csv", *UNPROTECTED, *options, cwd=work)
     assert called.returncode == 0, called.stderr
     file = work / "files" / "team1.csv"
     answer = submitted(work, file, "team1")
@@ -236,10 +236,10 @@ def test_files_rejected_for_their_columns_get_a_hint_at_columns(tmp_path: Path) 
     )
     (tmp_path / "solution.csv").write_text("id,time,event\na,1,0\nb,2,1\n")
     (tmp_path / "team.csv").write_text("id,risk\na,0.5\nb,0.25\n")
-    given = ("score", "solution.csv", "team.csv", "--metric", "kaggle:metric.py")
-    done = run_here(*given, "--no-intervals", cwd=tmp_path)
+    arguments = ("score", "solution.csv", "team.csv", "--metric", "kaggle:metric.py")
+    done = run_here(*arguments, "--no-intervals", cwd=tmp_path)
     assert done.returncode == 1
     assert "--columns prediction" in done.stderr
     assert "going to be called" not in done.stderr
-    done = run_here(*given, "--no-intervals", "--columns", "risk", cwd=tmp_path)
+    done = run_here(*arguments, "--no-intervals", "--columns", "risk", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -66,12 +66,12 @@ def test_resamples_are_scores_of_sums_of_counts(tmp_path: Path, form: str) -> No
     metric = scorer(tmp_path, form)
     assert isinstance(metric, CountsCases)
     weights = RNG.poisson(1.0, (N_CASES, 5)).astype(np.uint8)
-    counters = [metric.counter(given(TRUTH, form), given(sent, form)) for sent in SENT]
+    counters = [metric.counter(given(TRUTH, form), given(prediction, form)) for prediction in SENT]
     counts = np.stack([pickle.loads(pickle.dumps(counter))() for counter in counters])  # noqa: S301 - ours
     resampled = MetricOfCounts(metric).resample(np.zeros(N_CASES), counts, weights)
     np.testing.assert_allclose(resampled, f1_resampled(weights), rtol=1e-12)
     once = f1_resampled(np.ones((N_CASES, 1), np.uint8))[:, 0]
-    scores = [metric.score(given(TRUTH, form), given(sent, form)) for sent in SENT]
+    scores = [metric.score(given(TRUTH, form), given(prediction, form)) for prediction in SENT]
     np.testing.assert_allclose(scores, once, rtol=1e-12)
 
 
@@ -98,8 +98,8 @@ def test_combine_runs_in_another_process(
 ) -> None:
     metric = MetricOfCounts(scorer(tmp_path, "", does))
     counts, weights = np.ones((1, N_CASES, 2)), np.ones((N_CASES, 3), np.uint8)
-    if said := MISBEHAVES[does]:
-        with pytest.raises(MetricError, match=said):
+    if message := MISBEHAVES[does]:
+        with pytest.raises(MetricError, match=message):
             metric.resample(np.zeros(N_CASES), counts, weights)
     else:
         resampled = metric.resample(np.zeros(N_CASES), counts, weights)
@@ -119,14 +119,17 @@ def test_whole_files_have_the_intervals_of_their_cases(tmp_path: Path) -> None:
     scorer(tmp_path, "(format=raw)")
     (tmp_path / "gold.txt").write_text(text(TRUTH))
     (tmp_path / "sent").mkdir()
-    for team, sent in zip("abc", SENT, strict=True):
-        (tmp_path / "sent" / f"{team}.txt").write_text(text(sent))
+    for team, prediction in zip("abc", SENT, strict=True):
+        (tmp_path / "sent" / f"{team}.txt").write_text(text(prediction))
     board = BoardSettings(workers=1, resamples=150)
     settings = ScoreSettings(f"{tmp_path}/scorer.py:case_statistics(format=raw)", board=board)
     result = score(tmp_path / "gold.txt", [tmp_path / "sent"], settings)
     ids = [str(row) for row in range(N_CASES)]
     table = {"id": ids, "y": TRUTH.tolist()}
-    teams = {team: {"id": ids, "y": sent.tolist()} for team, sent in zip("abc", SENT, strict=True)}
+    teams = {
+        team: {"id": ids, "y": prediction.tolist()}
+        for team, prediction in zip("abc", SENT, strict=True)
+    }
     same = score(table, teams, ScoreSettings("f1", board=board))
     columns = ("team", "score", "rank_low", "rank_high")
     assert [[row[name] for name in columns] for row in result.standings] == [

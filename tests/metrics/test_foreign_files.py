@@ -93,13 +93,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in set(sys.modules) - set(before):
         if name.startswith(("arena_metric_", "huggingface_hub", "helper", "evaluate", "datasets")):
             del sys.modules[name]
-    sys.modules.update({key: it for key, it in before.items() if key.startswith("huggingface_hub")})
+    sys.modules.update(
+        {key: module for key, module in before.items() if key.startswith("huggingface_hub")}
+    )
 
 
 def bound(specification: str) -> Metric:
     metric: Any = PluginManager().metrics.resolve(specification)
-    made: Metric = metric.for_rows(CONTEXT)
-    return made
+    bound_metric: Metric = metric.for_rows(CONTEXT)
+    return bound_metric
 
 
 @pytest.mark.parametrize("form", ["json", "tsv"])
@@ -209,15 +211,17 @@ def test_a_class_of_evaluate_gets_columns_of_the_declared_types(
 ) -> None:
     code = MATCHES.format(package="colorsys", dtype=dtype, form=form, config="default")
     (home / "colorsys.py").write_text(code)  # named after the package that it imports
-    truth, sent = (
+    truth, predictions = (
         np.array([cells.get(cell, cell) for cell in column], dtype=object)
         for column in (TRUTH, SENT)
     )
     metric = bound("hf:colorsys.py(value=matches)")
-    assert metric.score(truth, sent) == expected
-    assert metric.score(truth, sent, np.array([2, 0, 0, 0])) == (4.0 if cells is LISTS else 2.0)
+    assert metric.score(truth, predictions) == expected
+    assert metric.score(truth, predictions, np.array([2, 0, 0, 0])) == (
+        4.0 if cells is LISTS else 2.0
+    )
     scaled = bound("hf:colorsys.py(value=matches, scale=0.5)")
-    assert scaled.score(truth, sent) == expected / 2
+    assert scaled.score(truth, predictions) == expected / 2
 
 
 SPOILS = """
@@ -251,11 +255,11 @@ def test_a_class_of_evaluate_cannot_change_what_the_next_call_gets(
     home: Path, kind: str, cells: dict[str, str]
 ) -> None:
     (home / "matches.py").write_text(SPOILS.format(kind=kind))
-    truth, sent = (
+    truth, predictions = (
         np.array([cells.get(cell, cell) for cell in column], dtype=object)
         for column in (TRUTH, SENT)
     )
-    scorer = bound("hf:matches.py").prepare(truth, sent)
+    scorer = bound("hf:matches.py").prepare(truth, predictions)
     weights = np.ones(4, np.uint8), np.array([2, 0, 0, 0], np.uint8)
     assert [scorer(weight) for _ in range(2) for weight in weights] == [3.0, 2.0, 3.0, 2.0]
 
@@ -302,8 +306,8 @@ def test_a_codabench_bundle_scores_rows_in_the_form_of_its_reference_data(
     metric = bound(f"codabench:{bundle.name}(task=Second{options})")
     assert metric.score(TRUTH, SENT) == score
     assert metric.greater_is_better == greater
-    drawn = np.array([2, 0, 0, 1])
-    assert metric.score(TRUTH, SENT, drawn) == {4.0: 3.0, 1.0: 1.0, 3.0: 2.0}[score]
+    counts = np.array([2, 0, 0, 1])
+    assert metric.score(TRUTH, SENT, counts) == {4.0: 3.0, 1.0: 1.0, 3.0: 2.0}[score]
 
 
 def test_reference_data_without_a_header_may_hold_ids_of_other_rows(bundle: Path) -> None:

@@ -58,15 +58,15 @@ def made(work: Path, metric: str) -> None:
 def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: str) -> None:
     made(work, asked)
     assert f'name = "{settled}"' in (work / "c" / "competition.toml").read_text()
-    sent = partial(run_here, "submit", "--json")
-    first = sent(work / "a.csv", "--team", "a", "-C", "c", cwd=work)
+    submit = partial(run_here, "submit", "--json")
+    first = submit(work / "a.csv", "--team", "a", "-C", "c", cwd=work)
     assert json.loads(first.stdout)["released"] == pytest.approx(5 / 6)
     assert run_here("finalize", cwd=work / "c").returncode == 0
     (work / "elsewhere").mkdir()
     moved = (work / "c").rename(work / "elsewhere" / "d")
     looked = run_here("leaderboard", "--private", cwd=moved)
     assert (looked.returncode, looked.stderr) == (0, "")
-    second = sent(work / "b.csv", "--team", "b", "-C", moved, cwd=work)
+    second = submit(work / "b.csv", "--team", "b", "-C", moved, cwd=work)
     assert json.loads(second.stdout)["released"] == pytest.approx(4 / 6)
     rescored = run_here("rescore", "--apply", "--json", "-C", moved, cwd=work)
     assert rescored.returncode == 0, rescored.stderr
@@ -74,14 +74,14 @@ def test_a_folder_may_be_moved_with_its_metric(work: Path, asked: str, settled: 
 
 def test_the_direction_that_is_taken_is_said_wherever_one_looks(work: Path) -> None:
     made(work, "kaggle:c/metric.py")
-    option, taken = "--lower-is-better", "kaggle:metric.py: assuming larger is better; pass"
+    option, assumption = "--lower-is-better", "kaggle:metric.py: assuming larger is better; pass"
     toml = (work / "c" / "competition.toml").read_text()
-    assert f"[metric]\n# {taken} {option} otherwise" in toml
+    assert f"[metric]\n# {assumption} {option} otherwise" in toml
     assert run_here("import", work, cwd=work / "c").returncode == 0
     finalized = run_here("finalize", "--report", "../report.html", cwd=work / "c")
     assert finalized.returncode == 0, finalized.stderr
     technical = (work / "report.html").read_text().partition("How it was computed</h2>")[2]
-    assert f'{taken} <span class="whole">{option}</span> otherwise' in technical
+    assert f'{assumption} <span class="whole">{option}</span> otherwise' in technical
 
 
 def test_a_manager_keeps_the_metrics_of_two_competitions_apart(work: Path) -> None:

@@ -81,5 +81,5 @@ def test_the_direction_is_read_from_the_leaderboard(
     (folder / "leaderboard.csv").write_text(text)
     metric = family("mlebench", bench).make(f"{folder / 'grade.py'}:grade", {})
     assert metric.greater_is_better == greater
-    told = "as its leaderboard.csv says" if scores else "is it a Git LFS pointer?"
-    assert told in metric.notes[0]
+    reason = "as its leaderboard.csv says" if scores else "is it a Git LFS pointer?"
+    assert reason in metric.notes[0]

@@ -53,9 +53,9 @@ SENT = {
 
 @pytest.mark.parametrize("case", SENT)
 def test_objects_match_as_by_hand(case: str) -> None:
-    sent, quality, f1 = SENT[case]
-    assert PanopticQuality().score(TRUTH, sent) == pytest.approx(quality, rel=1e-12)
-    assert InstanceF1().score(TRUTH, sent) == pytest.approx(f1, rel=1e-12)
+    predictions, quality, f1 = SENT[case]
+    assert PanopticQuality().score(TRUTH, predictions) == pytest.approx(quality, rel=1e-12)
+    assert InstanceF1().score(TRUTH, predictions) == pytest.approx(f1, rel=1e-12)
 
 
 def test_matches_are_those_of_all_pairs_of_masks() -> None:
@@ -115,13 +115,15 @@ def bound(levels: tuple[str, ...], **extra: Any) -> Wrmsse:
 
 def test_wrmsse_of_two_levels_is_as_by_hand() -> None:
     """Series: 1/2 sqrt(2 / 4) + 1/2 sqrt(0.5 / 2); their sum is wrong by 1 and by 1."""
-    truth, sent = np.zeros((2, 2)), np.array([[2.0, 0.0], [-1.0, 1.0]])
+    truth, predictions = np.zeros((2, 2)), np.array([[2.0, 0.0], [-1.0, 1.0]])
     series = {"scale": [4, 1], "weight": [3, 3]}
     total = {"total": [1, 1], "scale_total": [4, 4], "weight_total": [9, 9]}
     of_series = 0.5 * (np.sqrt(2 / 4) + np.sqrt(1 / 1))
-    assert bound((), **series).score(truth, sent) == pytest.approx(of_series, rel=1e-12)
+    assert bound((), **series).score(truth, predictions) == pytest.approx(of_series, rel=1e-12)
     both = bound(("total",), **series, **total)
-    assert both.score(truth, sent) == pytest.approx((of_series + np.sqrt(1 / 4)) / 2, rel=1e-12)
+    assert both.score(truth, predictions) == pytest.approx(
+        (of_series + np.sqrt(1 / 4)) / 2, rel=1e-12
+    )
     with pytest.raises(MetricError, match="needs the columns scale_total, weight_total, total"):
         bound(("total",), **series)
     with pytest.raises(MetricError, match="Rows of one total differ in the column 'scale_total'"):
@@ -135,8 +137,8 @@ def test_influence_of_a_series_is_the_derivative_of_the_score() -> None:
     extra = {"scale": scales, "weight": scales, "store": store}
     extra |= {"scale_store": 2.0 + store, "weight_store": 1.0 + store}
     metric = bound(("store",), **extra)
-    truth, sent = rng.normal(size=(n, 4)), rng.normal(size=(1, n, 4))
+    truth, predictions = rng.normal(size=(n, 4)), rng.normal(size=(1, n, 4))
     steps = 1.0 + 1e-5 * np.concatenate([np.eye(n), -np.eye(n)], axis=1)
-    up, down = np.split(metric.resample(truth, sent, steps)[0], 2)  # type: ignore[arg-type]
+    up, down = np.split(metric.resample(truth, predictions, steps)[0], 2)  # type: ignore[arg-type]
     expected = n * (up - down) / 2e-5
-    np.testing.assert_allclose(metric.influence_values(truth, sent)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(metric.influence_values(truth, predictions)[0], expected, rtol=1e-6)

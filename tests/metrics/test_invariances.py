@@ -74,8 +74,10 @@ def test_scaling_the_weights_changes_nothing(case: Any, problem: Any, resampled:
         resampled(case.metric, truth, predictions, weights),
         rtol=1e-12,
     )
-    one, several = (case.metric.score(truth, predictions[0], k * weights[:, 0]) for k in (1, 0.3))
-    np.testing.assert_allclose(one, several, rtol=1e-12)
+    score, scaled_score = (
+        case.metric.score(truth, predictions[0], k * weights[:, 0]) for k in (1, 0.3)
+    )
+    np.testing.assert_allclose(score, scaled_score, rtol=1e-12)
 
 
 def test_a_monotone_transform_leaves_rank_metrics_as_they_are(

@@ -168,13 +168,13 @@ def test_every_mask_that_cannot_be_scored_is_named() -> None:
 
 
 def test_minus_one_is_an_empty_mask(kernels: KernelModules) -> None:
-    truth, sent = _texts("-1", "-1", "1 4", ""), _texts("", "1 2", "-1", " -1 ")
+    truth, predictions = _texts("-1", "-1", "1 4", ""), _texts("", "1 2", "-1", " -1 ")
     for module in (kernels, text_cells):
-        common, sizes, true_sizes = module.overlaps(cells_of(truth), cells_of(sent), (1, 4))
+        common, sizes, true_sizes = module.overlaps(cells_of(truth), cells_of(predictions), (1, 4))
         assert (common == 0).all()
         assert sizes.tolist() == [[0, 2, 0, 0]]
         assert true_sizes.tolist() == [0, 0, 4, 0]
-    assert Dice().row_values(truth, sent[np.newaxis]).tolist() == [[1, 0, 0, 1]]
+    assert Dice().row_values(truth, predictions[np.newaxis]).tolist() == [[1, 0, 0, 1]]
 
 
 @example([*BAD_MASKS, *GOOD_MASKS])
@@ -236,8 +236,8 @@ def test_resamples_are_scores_of_repeated_rows(metric: Any, problem: Any) -> Non
     truth, predictions, weights = problem
     resampled = resample_block(metric, truth, predictions, weights)
     for b in range(5):
-        drawn = np.repeat(np.arange(60), weights[:, b])
-        repeated = [metric.score(truth[drawn], prediction[drawn]) for prediction in predictions]
+        rows = np.repeat(np.arange(60), weights[:, b])
+        repeated = [metric.score(truth[rows], prediction[rows]) for prediction in predictions]
         weighted = [metric.score(truth, prediction, weights[:, b]) for prediction in predictions]
         np.testing.assert_allclose(resampled[:, b], repeated, rtol=1e-12)
         np.testing.assert_allclose(weighted, repeated, rtol=1e-12)

@@ -57,15 +57,15 @@ def test_it_is_the_mean_of_scikit_learns_value_over_the_queries(
 def test_resamples_are_means_over_the_queries_that_were_drawn(problem: Any) -> None:
     codes, truth, predictions = problem
     metric = _bound(codes, k=5)
-    drawn = np.random.default_rng(0).poisson(1.0, (40, 6)).astype(np.uint8)
-    weights = drawn[codes]
+    query_weights = np.random.default_rng(0).poisson(1.0, (40, 6)).astype(np.uint8)
+    weights = query_weights[codes]
     resampled = resample_block(metric, truth, predictions, weights)
     for j, prediction in enumerate(predictions):
         of_queries = _of_each_query(codes, truth, prediction, 5)
-        expected = of_queries @ drawn / drawn.sum(axis=0)
+        expected = of_queries @ query_weights / query_weights.sum(axis=0)
         np.testing.assert_allclose(resampled[j], expected, rtol=1e-12)
-        one = metric.score(truth, prediction, weights[:, 0])
-        assert one == pytest.approx(expected[0], rel=1e-12)
+        score = metric.score(truth, prediction, weights[:, 0])
+        assert score == pytest.approx(expected[0], rel=1e-12)
 
 
 def test_rows_of_one_query_must_be_drawn_together(problem: Any) -> None:
@@ -81,8 +81,10 @@ def test_neither_the_order_of_rows_nor_a_monotone_transform_matters(problem: Any
     weights = np.ones((len(codes), 1), np.uint8)
     expected = _bound(codes).resample(truth, predictions, weights)
     shuffled = np.random.default_rng(1).permutation(len(codes))
-    found = _bound(codes[shuffled]).resample(truth[shuffled], predictions[:, shuffled], weights)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    shuffled_scores = _bound(codes[shuffled]).resample(
+        truth[shuffled], predictions[:, shuffled], weights
+    )
+    np.testing.assert_allclose(shuffled_scores, expected, rtol=1e-12)
     np.testing.assert_allclose(
         _bound(codes).resample(truth, np.exp(predictions), weights), expected, rtol=1e-12
     )
@@ -104,9 +106,9 @@ def test_influence_values_are_those_of_the_queries(problem: Any) -> None:
 
 def test_a_single_query_has_no_standard_error(problem: Any) -> None:
     codes, truth, predictions = problem
-    one = np.zeros_like(codes)
+    codes_of_one = np.zeros_like(codes)
     rng = np.random.default_rng(0)
-    error = standard_error(_bound(one), truth, predictions[:2], rng, one)
+    error = standard_error(_bound(codes_of_one), truth, predictions[:2], rng, codes_of_one)
     assert np.isnan(error)
 
 

@@ -58,8 +58,10 @@ def test_one_metric_is_found_without_importing_the_others() -> None:
         "print([name for name in sys.modules if name.startswith('arena_metrics.') "
         "and name.partition('.')[2] in ('detection', 'surfaces', 'regression', 'foreign.family')])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "[]"
 
 
 def test_every_metric_has_a_fast_path_and_standard_errors() -> None:

@@ -87,10 +87,10 @@ def test_a_set_is_drawn_as_a_whole(tmp_path: Path) -> None:
     context = RowContext("id", pa.array(["a", "b"], pa.string()), ("y",), ("y",))
     own = metric.for_rows(context)
     truth = np.array(['["1", "2"]', '["3"]'], dtype=object)
-    given = np.array(['["1"]', '["2", "3", "4"]'], dtype=object)
-    assert own.score(truth, given) == 304.2
-    assert own.score(truth, given, np.array([3, 0])) == 603.3
-    assert own.score(truth, given, np.array([1, 2])) == 407.3
+    predictions = np.array(['["1"]', '["2", "3", "4"]'], dtype=object)
+    assert own.score(truth, predictions) == 304.2
+    assert own.score(truth, predictions, np.array([3, 0])) == 603.3
+    assert own.score(truth, predictions, np.array([1, 2])) == 407.3
     with pytest.raises(UsageError, match="rows of math:hypot must be one"):
         PluginManager().metrics.resolve("math:hypot(rows=any)")
 

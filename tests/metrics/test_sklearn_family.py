@@ -53,8 +53,8 @@ def test_a_function_is_called_with_its_parameters(
 def test_weights_are_passed_on() -> None:
     weight = RNG.integers(0, 3, 50)
     metric = ScikitLearn().make("hamming_loss", {})
-    drawn = np.repeat(np.arange(50), weight)
-    repeated = metric.score(LABELS[0][drawn], LABELS[1][drawn])
+    rows = np.repeat(np.arange(50), weight)
+    repeated = metric.score(LABELS[0][rows], LABELS[1][rows])
     assert metric.score(*LABELS, weight) == pytest.approx(repeated, rel=1e-12)
     with pytest.raises(UsageError, match="takes no weights"):
         ScikitLearn().make("max_error", {}).score(*VALUES, weight)
@@ -63,8 +63,8 @@ def test_weights_are_passed_on() -> None:
 def test_the_host_resamples_what_can_only_be_called_as_a_whole() -> None:
     weights = RNG.poisson(1.0, (50, 3)).astype(np.uint8)
     metric = ScikitLearn().make("median_absolute_error", {})
-    drawn = np.repeat(np.arange(50), weights[:, 1])
-    expected = skm.median_absolute_error(VALUES[0][drawn], VALUES[1][drawn])
+    rows = np.repeat(np.arange(50), weights[:, 1])
+    expected = skm.median_absolute_error(VALUES[0][rows], VALUES[1][rows])
     scores = resample_block(metric, VALUES[0], VALUES[1][np.newaxis], weights)
     assert scores[0, 1] == pytest.approx(expected, rel=1e-12)
 
@@ -144,11 +144,15 @@ class Sent:
     def fit(self) -> None:
         raise NotImplementedError
 
-    def predict(self, sent: np.ndarray) -> np.ndarray:
-        return sent
+    def predict(self, predictions: np.ndarray) -> np.ndarray:
+        return predictions
 
-    def predict_proba(self, sent: np.ndarray) -> np.ndarray:
-        return np.column_stack([1 - sent, sent]) if sent.ndim == 1 else sent
+    def predict_proba(self, predictions: np.ndarray) -> np.ndarray:
+        return (
+            np.column_stack([1 - predictions, predictions])
+            if predictions.ndim == 1
+            else predictions
+        )
 
 
 def data_of(metric: Metric, scorer: str) -> tuple[str, np.ndarray, np.ndarray]:
@@ -169,12 +173,14 @@ def test_each_scorer_that_is_known_has_the_number_of_scikit_learn() -> None:
             metric = family.make(scorer, {})
         except UnknownNameError:
             continue
-        kind, truth, sent = data_of(metric, scorer)
+        kind, truth, predictions = data_of(metric, scorer)
         deviance = "deviance" in scorer and kind == "regressor"
-        truth, sent = (np.exp(truth), np.exp(sent)) if deviance else (truth, sent)
-        expected = skm.get_scorer(scorer)(Sent(kind, np.unique(truth)), sent, truth)
+        truth, predictions = (
+            (np.exp(truth), np.exp(predictions)) if deviance else (truth, predictions)
+        )
+        expected = skm.get_scorer(scorer)(Sent(kind, np.unique(truth)), predictions, truth)
         assert metric.greater_is_better, scorer
-        assert metric.score(truth, sent) == pytest.approx(expected, rel=1e-12), scorer
+        assert metric.score(truth, predictions) == pytest.approx(expected, rel=1e-12), scorer
         compared.add(scorer)
     assert len(compared) > 40
     fast = {name for name in compared if not isinstance(family.make(name, {}), ScikitLearnMetric)}
@@ -184,14 +190,16 @@ def test_each_scorer_that_is_known_has_the_number_of_scikit_learn() -> None:
 @pytest.mark.parametrize("function", FAST)
 def test_a_fast_form_has_the_number_of_the_function(function: str) -> None:
     metric, of_library = ScikitLearn().make(function, {}), getattr(skm, function)
-    _, truth, sent = data_of(metric, function)
+    _, truth, predictions = data_of(metric, function)
     assert isinstance(metric, HasResample | HasRowValues)
-    assert metric.score(truth, sent) == pytest.approx(of_library(truth, sent), rel=1e-12)
+    assert metric.score(truth, predictions) == pytest.approx(
+        of_library(truth, predictions), rel=1e-12
+    )
     weights = RNG.poisson(1.0, (len(truth), 4)).astype(np.uint8)
-    scores = resample_block(metric, truth, sent[np.newaxis], weights)[0]
+    scores = resample_block(metric, truth, predictions[np.newaxis], weights)[0]
     for column, score in zip(weights.T, scores, strict=True):
-        drawn = np.repeat(np.arange(len(truth)), column)
-        assert score == pytest.approx(of_library(truth[drawn], sent[drawn]), rel=1e-9)
+        rows = np.repeat(np.arange(len(truth)), column)
+        assert score == pytest.approx(of_library(truth[rows], predictions[rows]), rel=1e-9)
 
 
 def test_the_documentation_has_a_table_of_all_fast_forms() -> None:

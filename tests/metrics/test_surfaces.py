@@ -33,15 +33,15 @@ def context(shapes: list[tuple[int, ...]], spacings: list[tuple[float, ...]]) ->
 def boundary(mask: Any, spacing: tuple[float, ...]) -> Any:
     """Return the positions of the pixels with a neighbour along an axis that is outside."""
     padded = np.pad(mask, 1)
-    found = []
+    places = []
     for place in product(*(range(size) for size in mask.shape)):
         if not mask[place]:
             continue
         inner = np.array(place) + 1
         steps = [sign * unit for unit in np.eye(mask.ndim, dtype=int) for sign in (-1, 1)]
         if not all(padded[tuple(inner + step)] for step in steps):
-            found.append(np.array(place) * spacing)
-    return np.array(found)
+            places.append(np.array(place) * spacing)
+    return np.array(places)
 
 
 @st.composite
@@ -57,40 +57,40 @@ def pairs(draw: st.DrawFn) -> tuple[Any, Any, tuple[float, ...]]:
 def test_the_values_are_those_of_lists_of_boundary_pixels(
     drawn: Any, tolerance: float, percentile: float
 ) -> None:
-    true, sent, spacing = drawn
+    true, predicted, spacing = drawn
     rows = context([true.shape], [spacing])
     truth = np.array([run_lengths(true)], dtype=object)
-    prediction = np.array([run_lengths(sent)], dtype=object)
+    prediction = np.array([run_lengths(predicted)], dtype=object)
     dice = SurfaceDice(tolerance).for_rows(rows).score(truth, prediction)
     distance = Hausdorff(percentile).for_rows(rows).score(truth, prediction)
-    if not true.any() or not sent.any():
-        assert dice == (1.0 if not true.any() and not sent.any() else 0.0)
+    if not true.any() or not predicted.any():
+        assert dice == (1.0 if not true.any() and not predicted.any() else 0.0)
         diagonal = np.linalg.norm(np.multiply(true.shape, spacing))
-        expected = 0.0 if not true.any() and not sent.any() else diagonal
+        expected = 0.0 if not true.any() and not predicted.any() else diagonal
         assert distance == pytest.approx(expected)
         return
-    between = cdist(boundary(true, spacing), boundary(sent, spacing))
-    there, back = between.min(axis=1), between.min(axis=0)
-    near = (there <= tolerance + 1e-12).sum() + (back <= tolerance + 1e-12).sum()
-    assert dice == pytest.approx(near / (len(there) + len(back)))
-    expected = max(np.percentile(there, percentile), np.percentile(back, percentile))
+    between = cdist(boundary(true, spacing), boundary(predicted, spacing))
+    distances, distances_back = between.min(axis=1), between.min(axis=0)
+    near = (distances <= tolerance + 1e-12).sum() + (distances_back <= tolerance + 1e-12).sum()
+    assert dice == pytest.approx(near / (len(distances) + len(distances_back)))
+    expected = max(np.percentile(distances, percentile), np.percentile(distances_back, percentile))
     assert distance == pytest.approx(expected)
 
 
 def test_each_row_has_its_own_size_and_spacing_and_a_repeated_mask_counts_again() -> None:
     square, line = np.ones((2, 2), dtype=bool), np.ones((1, 5), dtype=bool)
     truth = np.array([run_lengths(square), run_lengths(line)], dtype=object)
-    sent = np.array([["1 1", "1 1"], ["1 1", "1 4"]], dtype=object)
+    predictions = np.array([["1 1", "1 1"], ["1 1", "1 4"]], dtype=object)
     bound = Hausdorff(100).for_rows(context([(2, 2), (1, 5)], [(1.0, 3.0), (1.0, 2.0)]))
-    assert bound.row_values(truth, sent) == pytest.approx(
+    assert bound.row_values(truth, predictions) == pytest.approx(
         np.array([[np.hypot(1, 3), 8.0], [np.hypot(1, 3), 2.0]])
     )
 
 
 def test_a_metric_that_lacks_the_sizes_says_so() -> None:
-    one = np.array(["1 1"], dtype=object)
+    masks = np.array(["1 1"], dtype=object)
     with pytest.raises(MetricError, match="needs the sizes of the images"):
-        SurfaceDice().score(one, one)
+        SurfaceDice().score(masks, masks)
     empty = RowContext("id", pa.array(["a"]), ("mask",), ("mask",))
     with pytest.raises(MetricError, match="the solution has no column height"):
         SurfaceDice().for_rows(empty)
@@ -105,7 +105,7 @@ def test_a_metric_that_lacks_the_sizes_says_so() -> None:
             Hausdorff().for_rows(RowContext("id", pa.array(["a"]), ("m",), ("m",), extra=extra))
     beyond = np.array(["4 2"], dtype=object)
     with pytest.raises(MetricError, match="ends beyond the last pixel"):
-        SurfaceDice().for_rows(context([(2, 2)], [(1.0, 1.0)])).score(one, beyond)
+        SurfaceDice().for_rows(context([(2, 2)], [(1.0, 1.0)])).score(masks, beyond)
 
 
 @pytest.mark.parametrize("value", [-1, float("nan"), "far", True])

@@ -49,11 +49,11 @@ def test_every_pair_counts_as_it_is_defined(rows: Any) -> None:
     right, comparable = _defined(times, observed, risks, weights)
     metric = _bound(observed)
     resampled = metric.resample(times, risks[np.newaxis], weights[:, np.newaxis].astype(np.uint8))
-    for found in (resampled[0, 0], metric.score(times, risks, weights)):
+    for concordance in (resampled[0, 0], metric.score(times, risks, weights)):
         if comparable:
-            assert found == right / comparable
+            assert concordance == right / comparable
         else:
-            assert np.isnan(found)
+            assert np.isnan(concordance)
 
 
 @given(rows=ROWS, n_weightings=st.integers(1, 40), whole=st.booleans())
@@ -61,12 +61,12 @@ def test_every_pair_counts_as_it_is_defined(rows: Any) -> None:
 def test_the_kernel_sums_what_plain_numpy_does(
     kernels: KernelModules, rows: Any, n_weightings: int, whole: bool
 ) -> None:
-    times, asked, places, _ = (np.array(column) for column in zip(*rows, strict=True))
+    times, risks, places, _ = (np.array(column) for column in zip(*rows, strict=True))
     weights = np.random.default_rng(0).gamma(1.0, size=(len(times), n_weightings))
     weights = np.round(3 * weights) if whole else weights
     np.testing.assert_allclose(
-        kernels.concordance_sums(places, times, weights, asked),
-        interpreted.concordance_sums(places, times, weights, asked),
+        kernels.concordance_sums(places, times, weights, risks),
+        interpreted.concordance_sums(places, times, weights, risks),
         rtol=0 if whole else 1e-12,
     )
 
@@ -76,12 +76,12 @@ def test_weights_are_repeated_rows() -> None:
     times, observed = np.round(rng.exponential(size=70), 1), rng.random(70) < 0.6
     risks = np.round(rng.normal(size=(2, 70)) - times, 1)
     weights = rng.poisson(1.0, (70, 4)).astype(np.uint8)
-    found = _bound(observed).resample(times, risks, weights)
+    scores = _bound(observed).resample(times, risks, weights)
     for b in range(4):
-        drawn = np.repeat(np.arange(70), weights[:, b])
-        metric = _bound(observed[drawn])
+        rows = np.repeat(np.arange(70), weights[:, b])
+        metric = _bound(observed[rows])
         for j in range(2):
-            assert found[j, b] == metric.score(times[drawn], risks[j, drawn])
+            assert scores[j, b] == metric.score(times[rows], risks[j, rows])
 
 
 def test_a_larger_risk_is_an_earlier_event_and_a_larger_time_a_later_one() -> None:

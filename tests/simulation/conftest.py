@@ -25,7 +25,7 @@ def world():
 @pytest.fixture(scope="session")
 def folder(world, tmp_path_factory):
     """Models that know the chance of each row, up to noise of their own."""
-    kept = ModelsFolder.open(
+    models = ModelsFolder.open(
         tmp_path_factory.mktemp("models"),
         {"data": "d", "search": "s", "seed": 0},
         world.population.n_rows,
@@ -34,5 +34,5 @@ def folder(world, tmp_path_factory):
     chance = world.population.chance / 100
     for number in range(N_MODELS):
         noise = rng.normal(scale=0.1 + 0.02 * number, size=len(chance))
-        kept.put(number, np.clip(chance + noise, 0, 1).astype(np.float32))
-    return kept
+        models.put(number, np.clip(chance + noise, 0, 1).astype(np.float32))
+    return models

@@ -87,10 +87,10 @@ def test_a_small_file_makes_the_default_sizes_smaller(tmp_path):
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
     (under,) = document(called, "simulate-competition")["mechanisms"]
-    said = " ".join(called.stderr.split())
-    assert "300 rows for training, 57 for validation and 342 to predict" in said
-    assert "predictions of the kind label" in said
-    assert "171 of the 342 rows to predict are held out" in said
+    messages = " ".join(called.stderr.split())
+    assert "300 rows for training, 57 for validation and 342 to predict" in messages
+    assert "predictions of the kind label" in messages
+    assert "171 of the 342 rows to predict are held out" in messages
     assert under["truth"] == "held_out"
     assert len((tmp_path / "s" / "solution.csv").read_text().splitlines()) == 1 + 342
     # Random labels are no better than a constant prediction.
@@ -136,12 +136,12 @@ def test_refused_in_a_line_before_anything_is_made(tmp_path, given, code, said):
 def test_real_competitions_are_left_alone(tmp_path):
     rows = [(f"r{row:03d}", "ab"[row % 2]) for row in range(100)]
     write_csv(tmp_path / "solution.csv", ["id", "y"], rows)
-    made = run_here(
+    creation = run_here(
         "init", "real", "--solution", "solution.csv", "--per-day", 0, "-m", "accuracy",
         "--mechanism", "ladder",
         cwd=tmp_path,
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    assert creation.returncode == 0, creation.stderr
     before = document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit")
     command = ("simulate", "competition", "real", "--teams", 3, "--days", 2, "--workers", 1)
     called = run_here(*with_options(command, "--json"), cwd=tmp_path)
@@ -155,10 +155,10 @@ def test_real_competitions_are_left_alone(tmp_path):
     assert document(run_here("audit", "-C", "real", "--json", cwd=tmp_path), "audit") == before
     refused = run_here(*with_options(command, "-m", "f1"), cwd=tmp_path).stderr
     assert "The competition in real decides it" in refused
-    sent = run_here(
+    submission = run_here(
         "submit", "real/sample_submission.csv", "--team", "Zoe", "-C", "real", cwd=tmp_path
     )
-    assert sent.returncode == 0, sent.stderr
+    assert submission.returncode == 0, submission.stderr
     called = run_here(*with_options(command, "--seed", 1), cwd=tmp_path)
     assert called.returncode == 1
     assert "holds submissions of real teams" in called.stderr
@@ -179,8 +179,8 @@ def test_without_public_rows_nothing_is_released_and_all_the_rest_stands(tmp_pat
 @pytest.mark.slow
 def test_a_metric_without_bounds_has_a_mechanism_that_needs_none(tmp_path):
     data = own_data(tmp_path, size=np.arange(700.0))
-    asked = (*SMALL, *data, "--target", "size", "-m", "rmse", "--baseline", "none")
-    called = run_here(*asked, "--kinds", "random-search=1, copycat=1", "--json", cwd=tmp_path)
+    arguments = (*SMALL, *data, "--target", "size", "-m", "rmse", "--baseline", "none")
+    called = run_here(*arguments, "--kinds", "random-search=1, copycat=1", "--json", cwd=tmp_path)
     (under,) = document(called, "simulate-competition")["mechanisms"]
     assert under["mechanism"] == "kaggle"
     assert "scores of rmse have no bounded range" in called.stderr
@@ -199,7 +199,7 @@ def test_folders_of_other_things_are_refused(tmp_path):
 @pytest.mark.slow
 def test_another_simulation_is_refused(tmp_path):
     assert run_here(*QUICK, cwd=tmp_path).returncode == 0
-    for change, said in (
+    for change, message in (
         (("--seed", 1), "another seed"),
         (("--rows", 400), "other data"),
         (("--teams", 6), "another number of teams"),
@@ -209,7 +209,7 @@ def test_another_simulation_is_refused(tmp_path):
     ):
         called = run_here(*with_options(QUICK, *change), cwd=tmp_path)
         assert called.returncode == 1
-        assert said in called.stderr
+        assert message in called.stderr
         assert called.stderr.rstrip().endswith("folder.")
 
 
@@ -302,10 +302,10 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
             assert running.poll() is None
             time.sleep(0.01)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=900)
-    assert running.returncode == 130, said
-    assert "the same command continues from there" in said
-    assert "Traceback" not in said
+        _, messages = running.communicate(timeout=900)
+    assert running.returncode == 130, messages
+    assert "the same command continues from there" in messages
+    assert "Traceback" not in messages
     called = run_here(*with_options(QUICK, "--days", 20), cwd=tmp_path)
     assert called.returncode == 0, called.stderr
 
@@ -315,14 +315,14 @@ def test_drawn_teams_like_a_past_board_and_how_alike_they_are(tmp_path):
     lines = [[number + 1, 1 - (number / 30) ** 2, 1 + number % 5] for number in range(30)]
     write_csv(tmp_path / "past.csv", ["rank", "score", "entries"], lines)
     few = ("--teams", 12, "--days", 3, "--rows", 400, "--train-rows", 30, "--validation-rows", 20)
-    drawn = ("simulate", "competition", "s", *few, "--drawn", "--like", "past.csv")
-    called = run_here(*with_options(drawn, "--report", "r.html"), cwd=tmp_path)
+    arguments = ("simulate", "competition", "s", *few, "--drawn", "--like", "past.csv")
+    called = run_here(*with_options(arguments, "--report", "r.html"), cwd=tmp_path)
     assert called.returncode == 0, called.stderr
     assert "board.csv" in called.stdout
     assert "12 drawn team" in called.stderr
     assert (tmp_path / "s" / "board.csv").read_text().count("\n") == 13
     assert "Compared with the truth" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    seeds = (*drawn[:2], "t", *drawn[3:], "--seeds", 2, "--mechanism", "full, ladder-free")
+    seeds = (*arguments[:2], "t", *arguments[3:], "--seeds", 2, "--mechanism", "full, ladder-free")
     found = document(run_here(*with_options(seeds, "--json"), cwd=tmp_path), "simulate-seeds")
     assert len(found["seeds"]) == 2
     likeness = ("simulate", "likeness", "past.csv", "--simulated", 4, "--rows", 300)

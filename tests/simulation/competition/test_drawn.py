@@ -54,13 +54,15 @@ def test_a_gap_is_a_distance_of_scores_on_each_part_of_the_rows(manager, metric,
     drawing = open_drawing(metric, data, 4.0, np.random.default_rng(0))
     gaps = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 9.0])
     seeds = [(number,) for number in range(6)]
-    drawn = drawing.predictions(gaps[::-1], gaps, seeds)
-    assert np.array_equal(drawn, drawing.predictions(gaps[::-1], gaps, seeds))
-    assert np.isfinite(drawn).all()
+    predictions = drawing.predictions(gaps[::-1], gaps, seeds)
+    assert np.array_equal(predictions, drawing.predictions(gaps[::-1], gaps, seeds))
+    assert np.isfinite(predictions).all()
     sign = 1 if metric.greater_is_better else -1
     for usage, order in ((Usage.PRIVATE, 1), (Usage.PUBLIC, -1)):
         rows = data.usage == usage
-        scores = sign * full_scores(metric, data.truth[rows], ArrayPredictions(drawn[:, rows]))
+        scores = sign * full_scores(
+            metric, data.truth[rows], ArrayPredictions(predictions[:, rows])
+        )
         scores = scores[::order]
         assert (np.diff(scores[:5]) < 0).all()
         width = scores[0] - scores[4]
@@ -93,9 +95,9 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
     header = "team,private_rank,private_score,public_rank,public_score,entries"
     (tmp_path / "past.csv").write_text("\n".join([header, *lines]))
     own = {"rows": 600, "train_rows": 30, "validation_rows": 20, "manager": manager}
-    asked = {"teams": 60, "days": 6, "per_day": 3, "drawn": True, **own}
-    asked["like"] = tmp_path / "past.csv"
-    simulation = simulate(tmp_path / "s", ["full", "ladder-free(minimum_step=0.01)"], **asked)
+    fields = {"teams": 60, "days": 6, "per_day": 3, "drawn": True, **own}
+    fields["like"] = tmp_path / "past.csv"
+    simulation = simulate(tmp_path / "s", ["full", "ladder-free(minimum_step=0.01)"], **fields)
     full, ladder = simulation.stories[0].outcomes
     assert full["truth"] == "exact"
     assert full["submissions"] == ladder["submissions"] > 200
@@ -108,7 +110,7 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
     assert sorted(board.entries) == sorted(
         standing["submissions"] for standing in full["standings"]
     )
-    again = simulate(tmp_path / "again", ["full"], **asked)
+    again = simulate(tmp_path / "again", ["full"], **fields)
     first = {**again.stories[0].outcomes[0], "folder": full["folder"]}
     assert json.dumps(first) == json.dumps(full)
 
@@ -126,7 +128,9 @@ def test_trained_teams_come_as_often_as_those_of_the_past_board(tmp_path, manage
         tmp_path / "s", ["full"], teams=5, days=4, rows=200, train_rows=30, validation_rows=20,
         kinds="random-search", baseline="none", like=tmp_path / "past.csv", manager=manager,
     )  # fmt: skip
-    sent = [standing["submissions"] for standing in simulation.stories[0].outcomes[0]["standings"]]
-    assert set(sent) <= {2, 7, 8}
-    assert 2 in sent
+    counts = [
+        standing["submissions"] for standing in simulation.stories[0].outcomes[0]["standings"]
+    ]
+    assert set(counts) <= {2, 7, 8}
+    assert 2 in counts
     assert any("12% of the past teams sent more than the 8" in note for note in simulation.notes)

@@ -30,13 +30,13 @@ def test_own_competitor_takes_part_in_simulated_competitions(
     less, seeds, tmp_path, monkeypatch, capsys
 ):
     program = EXAMPLE.read_text(encoding="utf-8")
-    for said, instead in less.items():
-        assert program.count(said) == 1
-        program = program.replace(said, instead)
+    for text, instead in less.items():
+        assert program.count(text) == 1
+        program = program.replace(text, instead)
     monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(tmp_path / "s")])
     exec(compile(program, str(EXAMPLE), "exec"), {"__name__": "__main__"})  # noqa: S102
-    shown = capsys.readouterr().out
-    assert shown.count("best won") == 2 * seeds
-    assert "mean leaderboard error" in shown
+    output = capsys.readouterr().out
+    assert output.count("best won") == 2 * seeds
+    assert "mean leaderboard error" in output
     for seed in range(seeds):
         assert (tmp_path / "s" / f"seed-{seed}" / "full" / "competition.toml").exists()

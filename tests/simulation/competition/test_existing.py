@@ -142,12 +142,12 @@ def test_a_label_that_a_part_of_the_training_rows_lacks_is_named(tmp_path, manag
     ids = before.solution.ids.to_pylist()
     write_csv(tmp_path / "test.csv", ["pid", "a"], [[name, 0] for name in ids])
     paths = tmp_path / "train.csv", tmp_path / "test.csv"
-    told = set()
+    messages = set()
     for seed in range(12):
         with pytest.raises(InputError) as refused:
             read_rows(*paths, "animal", before.solution, most=40, seed=seed)
-        told.add(str(refused.value))
-    assert told == {
+        messages.add(str(refused.value))
+    assert messages == {
         f"None of the {part} rows of {paths[0]} has the label 'cat'. Use more rows of this kind, "
         "or remove the label from the file."
         for part in ("30 training", "10 validation")

@@ -142,14 +142,14 @@ def test_true_auc_is_that_of_all_pairs(manager):
     pairs = np.outer(chance, 1 - chance)
     metric = manager.metrics.resolve("roc_auc")
     usage = np.ones(60, dtype=np.uint8)
-    (found,) = true_scores(metric, solution(chance, usage), ArrayPredictions(scores[np.newaxis]))
-    assert found == pytest.approx((pairs * above).sum() / pairs.sum())
+    (score,) = true_scores(metric, solution(chance, usage), ArrayPredictions(scores[np.newaxis]))
+    assert score == pytest.approx((pairs * above).sum() / pairs.sum())
 
 
 @pytest.mark.slow
 def test_leaderboard_error_is_that_of_the_equation(manager, tmp_path):
     kinds = "random-search=3, block-flip(rows=5)=2"
-    (one,) = held(request(tmp_path / "s", manager, kinds=kinds, mechanisms=["full"]), manager)
+    (play,) = held(request(tmp_path / "s", manager, kinds=kinds, mechanisms=["full"]), manager)
     with Competition.open(tmp_path / "s", manager=manager) as competition:
         rows = [row for row in competition.submissions() if row["team"] != "simulated baseline"]
         chance = competition.solution.soft_labels
@@ -158,40 +158,40 @@ def test_leaderboard_error_is_that_of_the_equation(manager, tmp_path):
             [block for _, block in competition._state.store.predictions(submissions).blocks(8)]
         )
     true = np.where(codes == 1, chance, 1 - chance).mean(axis=1)
-    shown = np.array([row["released"] for row in rows])
-    losses, tops = np.minimum.accumulate(1 - true), np.minimum.accumulate(1 - shown)
-    assert one.outcome.leaderboard_error == pytest.approx(np.abs(losses - tops).max())
-    by_day = [abs(day.shown_best - day.true_best) for day in one.outcome.days]
-    assert one.outcome.leaderboard_error_mean == pytest.approx(sum(by_day) / len(by_day))
-    assert one.outcome.leaderboard_error_mean < one.outcome.leaderboard_error
-    last = one.outcome.days[-1]
-    assert (last.shown_best, last.true_best) == pytest.approx((shown.max(), true.max()))
-    assert last.true_of_leader == pytest.approx(true[shown.argmax()])
-    assert last.submissions == len(rows) == one.outcome.submissions
-    ranked = sorted(one.outcome.teams, key=lambda team: -team.true_score)
+    released = np.array([row["released"] for row in rows])
+    losses, tops = np.minimum.accumulate(1 - true), np.minimum.accumulate(1 - released)
+    assert play.outcome.leaderboard_error == pytest.approx(np.abs(losses - tops).max())
+    by_day = [abs(day.shown_best - day.true_best) for day in play.outcome.days]
+    assert play.outcome.leaderboard_error_mean == pytest.approx(sum(by_day) / len(by_day))
+    assert play.outcome.leaderboard_error_mean < play.outcome.leaderboard_error
+    last = play.outcome.days[-1]
+    assert (last.shown_best, last.true_best) == pytest.approx((released.max(), true.max()))
+    assert last.true_of_leader == pytest.approx(true[released.argmax()])
+    assert last.submissions == len(rows) == play.outcome.submissions
+    ranked = sorted(play.outcome.teams, key=lambda team: -team.true_score)
     assert [team.true_rank for team in ranked] == sorted(team.true_rank for team in ranked)
-    assert one.outcome.best.true_score == ranked[0].true_score
-    lost = ranked[0].true_score - one.outcome.winner.true_score
-    if one.outcome.degenerate is None:
-        assert one.outcome.loss == pytest.approx(0 if one.outcome.best_won else lost)
+    assert play.outcome.best.true_score == ranked[0].true_score
+    lost = ranked[0].true_score - play.outcome.winner.true_score
+    if play.outcome.degenerate is None:
+        assert play.outcome.loss == pytest.approx(0 if play.outcome.best_won else lost)
     else:  # the final labels do not tell these teams from a constant prediction
-        assert one.outcome.loss is None
+        assert play.outcome.loss is None
     worst = int(np.abs(losses - tops).argmax())
     received = datetime.fromisoformat(rows[worst]["received"])
-    assert f"on day {(received - FIRST_DAY).days + 1}." in about_time(one.outcome)
-    (line,) = over_time_chart(one.outcome, "accuracy").specification["layer"]
+    assert f"on day {(received - FIRST_DAY).days + 1}." in about_time(play.outcome)
+    (line,) = over_time_chart(play.outcome, "accuracy").specification["layer"]
     assert line["encoding"]["x"]["axis"]["values"] == [1, 2, 3, 4]
 
 
 @pytest.mark.slow
 def test_several_that_are_truly_best_are_told_as_several(manager, tmp_path):
-    (one,) = held(request(tmp_path / "s", manager), manager)
-    first, *others = one.outcome.teams
+    (play,) = held(request(tmp_path / "s", manager), manager)
+    first, *others = play.outcome.teams
     tied = tuple(replace(team, true_rank=1) for team in (first, *others))
-    won = about_winner(replace(one.outcome, teams=tied, degenerate=None))
+    won = about_winner(replace(play.outcome, teams=tied, degenerate=None))
     assert won.startswith(f"One of the {len(tied)} truly best teams won")
     last = (replace(first, true_rank=len(tied), rank=1), *(replace(t, rank=2) for t in tied[1:]))
-    lost = about_winner(replace(one.outcome, teams=last, degenerate=None))
+    lost = about_winner(replace(play.outcome, teams=last, degenerate=None))
     assert lost.startswith(f"None of the {len(tied) - 1} truly best teams won")
 
 
@@ -201,20 +201,20 @@ def test_without_chances_the_truth_is_not_claimed(manager, tmp_path):
     from simulated_competition import WORLD
 
     world = replace(WORLD, population=replace(WORLD.population, chance=None))
-    asked = request(tmp_path / "s", manager, data=data_from_world(world))
-    (one,) = held(asked, manager)
-    document = one.outcome.to_dict()
+    simulation = request(tmp_path / "s", manager, data=data_from_world(world))
+    (play,) = held(simulation, manager)
+    document = play.outcome.to_dict()
     assert document["truth"] == "private"
     assert [document[key] for key in ("best", "best_won", "loss")] == [None] * 3
     assert {row["true_score"] for row in document["standings"]} == {None}
-    assert one.outcome.leaderboard_error > 0
+    assert play.outcome.leaderboard_error > 0
 
 
 def test_flags_are_judged_by_who_was_flagged(manager):
     honest, copier, attacker = participants(manager, "random-search, copycat, boosting", 3)
     sybil = participants(manager, "sybil(teams=2)", 1)[0]
     teams = [honest.team(), copier.team(), attacker.team(), sybil.team(), sybil.team(1)]
-    known = dict(zip(teams, (honest, copier, attacker, sybil, sybil), strict=True))
+    competitors = dict(zip(teams, (honest, copier, attacker, sybil, sybil), strict=True))
     standings = [{"submission": number, "team": team} for number, team in enumerate(teams)]
     rows = [{"team": team, "flagged": position in (0, 2)} for position, team in enumerate(teams)]
     findings = [
@@ -222,7 +222,8 @@ def test_flags_are_judged_by_who_was_flagged(manager):
         Finding("two", "", {"near_copies": [[0, 1]], "submissions": rows}),
     ]
     flags = {
-        (flag.check, flag.team): flag.deserved for flag in flags_of(findings, standings, known)
+        (flag.check, flag.team): flag.deserved
+        for flag in flags_of(findings, standings, competitors)
     }
     assert floor_was_checked(findings)
     assert not floor_was_checked(findings[:1])
@@ -238,28 +239,30 @@ def test_flags_are_judged_by_who_was_flagged(manager):
 
 def test_a_copy_of_the_baseline_is_flagged(manager):
     honest, copier = participants(manager, "random-search, copycat", 2)
-    known = {honest.team(): honest, copier.team(): copier}
+    competitors = {honest.team(): honest, copier.team(): copier}
     pair = SimilarSubmissions(True, (1, 2), ("simulated baseline", copier.team()), 0.0, None)
-    (flag,) = flags_of([], [], known, [pair, replace(pair, identical=False, differing=0.01)])
+    (flag,) = flags_of([], [], competitors, [pair, replace(pair, identical=False, differing=0.01)])
     assert (flag.check, flag.team, flag.deserved) == (NEAR_COPY, copier.team(), True)
     assert flag.others == ("simulated baseline",)
 
 
 @pytest.mark.slow
 def test_a_simulated_copycat_is_flagged(manager, tmp_path):
-    asked = request(
+    simulation = request(
         tmp_path / "s", manager, kinds="random-search=4, copycat=1", baseline="random-search"
     )
-    (one,) = held(asked, manager)
-    flagged = {flag.team for flag in one.outcome.flags if flag.check == NEAR_COPY}
-    assert flagged >= {team.team for team in one.outcome.teams if team.conduct == "copies"} != set()
+    (play,) = held(simulation, manager)
+    flagged = {flag.team for flag in play.outcome.flags if flag.check == NEAR_COPY}
+    assert (
+        flagged >= {team.team for team in play.outcome.teams if team.conduct == "copies"} != set()
+    )
 
 
 def test_what_is_sent_is_written_as_it_is():
-    sent = solution(np.full(3, 0.5), np.ones(3, dtype=np.uint8))
-    table = submission_table(np.array([1, 0, 7, 1]), sent)
+    data = solution(np.full(3, 0.5), np.ones(3, dtype=np.uint8))
+    table = submission_table(np.array([1, 0, 7, 1]), data)
     assert table.to_pydict() == {"id": ["0", "1", "2", "more 0"], "y": ["b", "a", "7", "b"]}
-    assert submission_table(np.zeros((3, 2)), sent).column_names == ["id", "y", "column 1"]
+    assert submission_table(np.zeros((3, 2)), data).column_names == ["id", "y", "column 1"]
 
 
 def test_labels_that_are_numbers_have_the_codes_of_the_solution(tmp_path):
@@ -282,5 +285,5 @@ def test_labels_that_are_numbers_have_the_codes_of_the_solution(tmp_path):
     assert [("10", "100", "9")[code] for code in codes] == [
         data.classes[code] for code in solution.truth
     ]
-    told = [data.classes[code] for code in data.training.training.target]
-    assert told == [("10", "100", "9")[code] for code in rows.target]
+    labels = [data.classes[code] for code in data.training.training.target]
+    assert labels == [("10", "100", "9")[code] for code in rows.target]

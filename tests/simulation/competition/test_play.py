@@ -47,13 +47,13 @@ def test_private_labels_change_nothing_that_anybody_sends(tmp_path):
     history = {}
     for name, flip in (("as is", PUBLIC & False), ("private", ~PUBLIC), ("public", PUBLIC)):
         manager = few_plugins(Spy())
-        asked = request(
+        simulation = request(
             tmp_path / name,
             manager,
             kinds="spy=2, copycat(share=0.2)=1, boosting=1, random-search=1",
             data=with_labels(flip),
         )
-        held(asked, manager)
+        held(simulation, manager)
         history[name] = sent(tmp_path / name)
     assert len(history["as is"]) > 10
     assert history["private"] == history["as is"]
@@ -63,14 +63,14 @@ def test_private_labels_change_nothing_that_anybody_sends(tmp_path):
 def everything_in(start):
     """Yield all objects that can be reached from one, but for modules, classes and functions."""
     stop = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
-    seen, left = set(), [start]
+    seen_ids, left = set(), [start]
     while left:
-        one = left.pop()
-        if id(one) in seen or isinstance(one, stop):
+        item = left.pop()
+        if id(item) in seen_ids or isinstance(item, stop):
             continue
-        seen.add(id(one))
-        yield one
-        left += gc.get_referents(one)
+        seen_ids.add(id(item))
+        yield item
+        left += gc.get_referents(item)
 
 
 @pytest.mark.slow
@@ -84,11 +84,11 @@ def test_no_label_and_no_chance_can_be_reached_from_a_participation(tmp_path):
         "training", "test", "notebooks",
     }  # fmt: skip
     truth = np.where(PUBLIC, 1 - WORLD.population.target, WORLD.population.target)
-    found = list(everything_in(first))
+    items = list(everything_in(first))
     features = WORLD.population.features
-    assert any(isinstance(one, np.ndarray) and np.array_equal(one, features) for one in found)
-    assert not any(isinstance(one, pa.Table | Competition) for one in found)
-    arrays = [one for one in found if isinstance(one, np.ndarray) and one.shape == (240,)]
+    assert any(isinstance(item, np.ndarray) and np.array_equal(item, features) for item in items)
+    assert not any(isinstance(item, pa.Table | Competition) for item in items)
+    arrays = [item for item in items if isinstance(item, np.ndarray) and item.shape == (240,)]
     assert arrays
     for array in arrays:
         for secret in (truth, WORLD.population.chance, PUBLIC):
@@ -99,9 +99,9 @@ def test_no_label_and_no_chance_can_be_reached_from_a_participation(tmp_path):
 def test_stranger_takes_part_by_name_and_hears_only_what_is_released(tmp_path):
     spy = Spy()
     manager = few_plugins(spy)
-    (one,) = held(request(tmp_path / "s", manager, kinds="spy", mechanisms=["ladder"]), manager)
-    assert {team.kind for team in one.outcome.teams} == {"spy"}
-    assert {team.conduct for team in one.outcome.teams} == {"honest"}
+    (play,) = held(request(tmp_path / "s", manager, kinds="spy", mechanisms=["ladder"]), manager)
+    assert {team.kind for team in play.outcome.teams} == {"spy"}
+    assert {team.conduct for team in play.outcome.teams} == {"honest"}
     with Competition.open(tmp_path / "s", manager=few_plugins()) as competition:
         released = [row["released"] for row in competition.submissions()]
     assert {feedback.score for feedback in spy.feedback} <= set(released)
@@ -131,10 +131,12 @@ class Ragged(Spy):
 @pytest.mark.slow
 def test_who_fails_or_sends_nonsense_leaves_and_is_named(tmp_path):
     manager = few_plugins(Broken(), Ragged(), Spy())
-    asked = request(tmp_path / "s", manager, kinds="broken=2, ragged, spy=2", changes={"days": 12})
-    (one,) = held(asked, manager)
+    simulation = request(
+        tmp_path / "s", manager, kinds="broken=2, ragged, spy=2", changes={"days": 12}
+    )
+    (play,) = held(simulation, manager)
     sent_by = Counter()
-    for team in one.outcome.teams:
+    for team in play.outcome.teams:
         sent_by[team.kind] += team.submissions
     assert sent_by["broken"] == 2
     assert sent_by["ragged"] == 0
@@ -163,11 +165,11 @@ class Interrupt(NoProgress):
 )
 def test_interrupted_it_goes_on_as_if_it_had_not_been(tmp_path, manager, after):
     (whole,) = held(request(tmp_path / "whole", manager), manager)
-    asked = request(tmp_path / "parts", manager)
+    simulation = request(tmp_path / "parts", manager)
     with pytest.raises(KeyboardInterrupt):
-        held(asked, manager, progress=Interrupt(after))
+        held(simulation, manager, progress=Interrupt(after))
     assert len(sent(tmp_path / "parts")) < len(sent(tmp_path / "whole"))
-    (parts,) = held(asked, manager)
+    (parts,) = held(simulation, manager)
     again = {**parts.outcome.to_dict(), "folder": whole.outcome.folder}
     assert again == whole.outcome.to_dict()
     assert sent(tmp_path / "parts") == sent(tmp_path / "whole")
@@ -175,23 +177,23 @@ def test_interrupted_it_goes_on_as_if_it_had_not_been(tmp_path, manager, after):
 
 @pytest.mark.slow
 def test_a_torn_founding_is_mended(tmp_path, manager):
-    asked = request(tmp_path / "s", manager)
-    held(asked, manager)
+    simulation = request(tmp_path / "s", manager)
+    held(simulation, manager)
     (tmp_path / "s" / "competition.toml").unlink()
-    (one,) = held(asked, manager)
-    assert one.outcome.submissions > 0
+    (play,) = held(simulation, manager)
+    assert play.outcome.submissions > 0
 
 
 @pytest.mark.slow
 def test_every_mechanism_has_the_same_visits_in_a_folder_of_its_own(tmp_path, manager):
-    asked = request(tmp_path / "s", manager, mechanisms=["full", "ladder(eta=0.2)"])
-    full, ladder = held(asked, manager)
+    simulation = request(tmp_path / "s", manager, mechanisms=["full", "ladder(eta=0.2)"])
+    full, ladder = held(simulation, manager)
     assert full.folder.name, ladder.folder.name == ("full", "ladder-eta-0.2")
     first = [
-        [row for row in sent(one.folder) if "random-search" in row[0]] for one in (full, ladder)
+        [row for row in sent(play.folder) if "random-search" in row[0]] for play in (full, ladder)
     ]
     assert first[0][0] == first[1][0]
-    assert (full.outcome.mechanism, ladder.outcome.mechanism) == asked.mechanisms
+    assert (full.outcome.mechanism, ladder.outcome.mechanism) == simulation.mechanisms
 
 
 @pytest.mark.slow
@@ -201,41 +203,41 @@ def test_settings_of_the_competition_are_in_force(tmp_path, manager):
         "limits": {"per_day": 2, "total": 3},
         "final": {"rule": "last"},
     }
-    asked = request(
+    simulation = request(
         tmp_path / "s", manager, mechanisms=["ladder-free"], changes={"days": 8}, **settings
     )
-    (one,) = held(asked, manager)
-    assert one.outcome.scope == "rank"
-    assert max(team.submissions for team in one.outcome.teams) <= 3
+    (play,) = held(simulation, manager)
+    assert play.outcome.scope == "rank"
+    assert max(team.submissions for team in play.outcome.teams) <= 3
     with Competition.open(tmp_path / "s", manager=manager) as competition:
         last = {row["team"]: row["submission"] for row in competition.submissions()}
-        counting = {row["team"]: row["submission"] for row in one.result.standings}
+        counting = {row["team"]: row["submission"] for row in play.result.standings}
     assert counting == {team: last[team] for team in counting}
 
 
 @pytest.mark.slow
 def test_teams_choose_what_they_send_last_where_teams_choose(tmp_path, manager):
-    asked = request(tmp_path / "s", manager, final={"rule": "chosen"})
+    simulation = request(tmp_path / "s", manager, final={"rule": "chosen"})
     for _ in range(2):
-        (one,) = held(asked, manager)
+        (play,) = held(simulation, manager)
     with Competition.open(tmp_path / "s", manager=manager) as competition:
         events = [event for event in competition.events() if event.kind == "selection"]
     chosen = {event.payload["team"]: event.payload["submissions"] for event in events}
     assert len(events) == len(chosen) == 5
-    counting = {row["team"]: [row["submission"]] for row in one.result.standings}
+    counting = {row["team"]: [row["submission"]] for row in play.result.standings}
     assert counting == chosen
 
 
 @pytest.mark.slow
 def test_models_are_trained_once_for_all_mechanisms_and_any_number_of_workers(tmp_path, manager):
     kinds = "lightgbm-climber=3, lightgbm-seeds=2"
-    asked = request(tmp_path / "a", manager, kinds=kinds, baseline="lightgbm-climber")
-    (one,) = held(asked, manager)
+    simulation = request(tmp_path / "a", manager, kinds=kinds, baseline="lightgbm-climber")
+    (play,) = held(simulation, manager)
     models = {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "models").iterdir()}
     assert len(models) > 3
-    held(asked, manager)
+    held(simulation, manager)
     assert {path: path.stat().st_mtime_ns for path in models} == models
-    assert {team.conduct for team in one.outcome.teams} == {"honest"}
+    assert {team.conduct for team in play.outcome.teams} == {"honest"}
 
 
 @pytest.mark.slow
@@ -243,22 +245,24 @@ def test_two_workers_give_the_same_numbers(tmp_path, manager):
     kinds = "lightgbm-climber=3, lightgbm-seeds=1, copycat=1"
     results = []
     for workers in (1, 2):
-        asked = request(tmp_path / str(workers), manager, kinds=kinds, baseline="lightgbm-climber")
-        (one,) = held(asked, manager, workers=workers)
-        results.append(sent(one.folder))
+        simulation = request(
+            tmp_path / str(workers), manager, kinds=kinds, baseline="lightgbm-climber"
+        )
+        (play,) = held(simulation, manager, workers=workers)
+        results.append(sent(play.folder))
     assert results[0] == results[1]
 
 
 @pytest.mark.slow
 def test_other_submissions_in_the_folder_are_noticed_before_anything_is_added(tmp_path, manager):
-    asked = request(tmp_path / "s", manager)
+    simulation = request(tmp_path / "s", manager)
     with pytest.raises(KeyboardInterrupt):
-        held(asked, manager, progress=Interrupt(5))
+        held(simulation, manager, progress=Interrupt(5))
     with Competition.open(tmp_path / "s", manager=few_plugins()) as competition:
         competition.submit(tmp_path / "s" / "sample_submission.csv", "a real team")
     before = sent(tmp_path / "s")
     with pytest.raises(InputError, match="does not reproduce"):
-        held(asked, manager)
+        held(simulation, manager)
     assert sent(tmp_path / "s") == before
 
 
@@ -278,16 +282,18 @@ def test_a_team_that_stops_submits_no_more_and_notebooks_are_published(tmp_path)
     quitter = Quitter()
     manager = few_plugins(quitter)
     changes = {"teams": 1, "days": 8, "notebooks": 1.0}
-    asked = request(tmp_path / "s", manager, kinds="quitter=1", changes=changes)
-    (one,) = held(asked, manager)
-    assert one.outcome.submissions == 2
+    simulation = request(tmp_path / "s", manager, kinds="quitter=1", changes=changes)
+    (play,) = held(simulation, manager)
+    assert play.outcome.submissions == 2
     (part,) = quitter.seen[-1:]
     assert [notebook.score for notebook in part.notebooks] == [
         feedback.score for feedback in quitter.feedback
     ]
     ranks = [feedback.standing.rank for feedback in quitter.feedback]
     assert ranks == [1, 1]
-    assert quitter.feedback[-1].standing.best == max(one.score for one in quitter.feedback)
+    assert quitter.feedback[-1].standing.best == max(
+        feedback.score for feedback in quitter.feedback
+    )
 
 
 @pytest.mark.slow
@@ -295,9 +301,9 @@ def test_a_cluster_makes_the_same_submissions(tmp_path):
     history, cluster = [], InProcess()
     for name in ("here", "there"):
         manager = few_plugins()
-        asked = request(tmp_path / name, manager, kinds="lightgbm-climber=2, boosting=1")
+        simulation = request(tmp_path / name, manager, kinds="lightgbm-climber=2, boosting=1")
         with using(cluster.engine()) if name == "there" else contextlib.nullcontext():
-            held(asked, manager)
+            held(simulation, manager)
         history.append(sent(tmp_path / name))
     assert cluster.calls
     assert history[0] == history[1]

@@ -18,7 +18,7 @@ GOOD, BAD = (
 def found(**statuses):
     """Return the sentences about competitors whose submissions all have one status."""
     people = [Participant(number, kind) for number, kind in enumerate((GOOD, BAD))]
-    sent = [
+    submissions = [
         SimpleNamespace(
             team=person.team(),
             status=statuses[person.kind.specification],
@@ -27,7 +27,7 @@ def found(**statuses):
         for person in people
         if person.kind.specification in statuses
     ]
-    store = SimpleNamespace(submissions=lambda: sent)
+    store = SimpleNamespace(submissions=lambda: submissions)
     return kinds_without_accepted(SimpleNamespace(store=store), people)
 
 

@@ -80,9 +80,9 @@ def test_runs_side_by_side_and_continues(tmp_path):
     for run in first["runs"]:
         errors.setdefault(run["mechanism"], []).append(run["leaderboard_error"])
     (summary,) = (
-        one
-        for one in first["summaries"]
-        if (one["mechanism"], one["measure"]) == ("full", "leaderboard_error")
+        summary_row
+        for summary_row in first["summaries"]
+        if (summary_row["mechanism"], summary_row["measure"]) == ("full", "leaderboard_error")
     )
     kept = [
         error
@@ -128,8 +128,8 @@ def test_differences_are_paired_and_corrected():
     rng = np.random.default_rng(0)
     shared, own = rng.normal(0.03, 0.01, 12), rng.normal(0.002, 0.001, 12)
     stories = [
-        Story(seed, "", (outcome(one), outcome(one - less)))
-        for seed, (one, less) in enumerate(zip(shared, own, strict=True))
+        Story(seed, "", (outcome(error), outcome(error - less)))
+        for seed, (error, less) in enumerate(zip(shared, own, strict=True))
     ]
     comparison = compare_mechanisms(["full", "ladder"], stories, 0.9)
     by_name = {difference.measure: difference for difference in comparison.differences}
@@ -216,8 +216,8 @@ def test_finished_seeds_are_read_again(tmp_path):
     for seed in (11, 2):
         folder = tmp_path / f"seed-{seed}"
         folder.mkdir()
-        found = [{"mechanism": "full", **outcome(seed / 100)}]
-        (folder / "outcomes.json").write_text(json.dumps({"request": "", "found": found}))
+        outcomes = [{"mechanism": "full", **outcome(seed / 100)}]
+        (folder / "outcomes.json").write_text(json.dumps({"request": "", "found": outcomes}))
     (tmp_path / "seed-3").mkdir()  # not finished
     mechanisms, stories = read_stories(tmp_path)
     assert mechanisms == ("full",)
@@ -250,10 +250,18 @@ def test_the_report_of_several_seeds_is_the_kept_one():
     stories = []
     for seed, of_mechanisms in enumerate(errors):
         outcomes = [outcome(error, won=place == 1) for place, error in enumerate(of_mechanisms)]
-        for place, one in enumerate(outcomes):
-            one["loss"] = seed * place / 100
-            one["degenerate"] = "3 of 3 submissions share the best score, 0." if seed == 3 else None
-            one["days"] += [{**one["days"][0], "day": 2, "error": 2 * one["days"][0]["error"]}]
+        for place, result in enumerate(outcomes):
+            result["loss"] = seed * place / 100
+            result["degenerate"] = (
+                "3 of 3 submissions share the best score, 0." if seed == 3 else None
+            )
+            result["days"] += [
+                {
+                    **result["days"][0],
+                    "day": 2,
+                    "error": 2 * result["days"][0]["error"],
+                }
+            ]
         stories.append(Story(seed, "", tuple(outcomes)))
     compared = compare_mechanisms(["full", "ladder", "kaggle"], stories)
     simulation = SimpleNamespace(
@@ -261,8 +269,11 @@ def test_the_report_of_several_seeds_is_the_kept_one():
         data=SimpleNamespace(name="own rows"),
         request=SimpleNamespace(teams=5, days=2),
     )
-    kept = {"report": asdict(seeds_report(simulation, compared)), "document": compared.to_dict()}
-    check_kept_document("seeds", as_json(kept))
+    document = {
+        "report": asdict(seeds_report(simulation, compared)),
+        "document": compared.to_dict(),
+    }
+    check_kept_document("seeds", as_json(document))
 
 
 def test_every_seed_from_the_first_on_is_asked_for(tmp_path, monkeypatch):

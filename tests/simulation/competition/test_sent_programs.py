@@ -29,20 +29,20 @@ from arena_sandboxes.bubblewrap import Bubblewrap
 
 def test_a_program_is_two_files_without_a_time() -> None:
     with zipfile.ZipFile(io.BytesIO(program_with(b"id,y\n"))) as members:
-        found = {one.filename: one.date_time for one in members.infolist()}
+        times = {member.filename: member.date_time for member in members.infolist()}
         assert members.read("predictions.csv") == b"id,y\n"
-        assert all(one.compress_type == zipfile.ZIP_DEFLATED for one in members.infolist())
-    assert found == dict.fromkeys(["main.py", "predictions.csv"], (1980, 1, 1, 0, 0, 0))
+        assert all(member.compress_type == zipfile.ZIP_DEFLATED for member in members.infolist())
+    assert times == dict.fromkeys(["main.py", "predictions.csv"], (1980, 1, 1, 0, 0, 0))
 
 
 def test_what_programs_run_on_are_the_ids_and_for_the_trial_those_of_none(tmp_path: Path) -> None:
-    asked = Settings.model_validate(
+    settings = Settings.model_validate(
         {
             "metric": {"name": "accuracy"},
             "programs": {"sandbox": "podman", "seconds": 3, "command": "python other.py"},
         }
     )
-    programs = settings_with_programs(asked).programs
+    programs = settings_with_programs(settings).programs
     plain = settings_with_programs(Settings.of(metric="accuracy")).programs
     assert (programs.sandbox, plain.sandbox) == ("podman", "bwrap")
     assert (programs.seconds, programs.command, tuple(programs.show)) == (3, plain.command, ())

@@ -35,22 +35,22 @@ def run(folder: Path, *more: object) -> str:
 @pytest.mark.slow
 def test_the_page_of_a_rehearsal_is_the_kept_one(tmp_path: Path) -> None:
     run(tmp_path, "--report", "made.html")
-    made = (tmp_path / "made.html").read_text(encoding="utf-8")
-    check_kept("rehearsal.txt", masked(lines_of(made)))
-    check_kept_document("rehearsal-charts", charts_of(made))
+    page = (tmp_path / "made.html").read_text(encoding="utf-8")
+    check_kept("rehearsal.txt", masked(lines_of(page)))
+    check_kept_document("rehearsal-charts", charts_of(page))
 
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Keep what the command would print without ``--json``."""
-    made: list[Any] = []
+    documents: list[Any] = []
 
     def show(output: Any, document: Any, page: Any, shown: Any) -> None:
-        made.append(as_json(asdict(shown())))
+        documents.append(as_json(asdict(shown())))
         show_report(output, document, page, shown)
 
     monkeypatch.setattr(simulate_competition, "show_report", show)
-    return made
+    return documents
 
 
 def test_two_mechanisms_on_the_same_rows(tmp_path: Path, reports: list[Any]) -> None:
@@ -79,10 +79,10 @@ def test_two_mechanisms_on_the_same_rows(tmp_path: Path, reports: list[Any]) -> 
         assert one["winner"] == standings[0]["team"]
         assert one["best"] == max(standings, key=lambda row: row["true_score"])["team"]
         # One day: the error is that of the top score shown against the best true score.
-        shown = max(row["shown"] for row in standings)
-        error = abs(shown - max(row["true_score"] for row in standings))
+        best_shown = max(row["shown"] for row in standings)
+        error = abs(best_shown - max(row["true_score"] for row in standings))
         assert one["leaderboard_error"] == pytest.approx(error)
-        assert one["days"][0]["shown_best"] == pytest.approx(shown)
+        assert one["days"][0]["shown_best"] == pytest.approx(best_shown)
     assert [row["shown"] for row in exact["standings"]] == [
         row["public_score"] for row in exact["standings"]
     ]
@@ -126,10 +126,10 @@ def test_drawn_teams_that_come_like_those_of_past_boards(
         "typical", "--mechanism", "full", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    document, said = json.loads(done.stdout), done.stderr.splitlines()[0]
-    check_kept_document("rehearsal-drawn", {"said": said, "done": document, "report": reports})
-    (one,) = document["mechanisms"]
+    document, sentence = json.loads(done.stdout), done.stderr.splitlines()[0]
+    check_kept_document("rehearsal-drawn", {"said": sentence, "done": document, "report": reports})
+    (mechanism,) = document["mechanisms"]
     # Six teams, of which none sends more than two files on each of two days.
-    sent = [row["submissions"] for row in one["standings"]]
-    assert (len(sent), sum(sent)) == (6, one["submissions"])
-    assert max(sent) <= 4
+    counts = [row["submissions"] for row in mechanism["standings"]]
+    assert (len(counts), sum(counts)) == (6, mechanism["submissions"])
+    assert max(counts) <= 4

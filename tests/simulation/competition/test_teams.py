@@ -29,9 +29,9 @@ def manager():
 
 
 def start(manager, competitor, metric="accuracy", baseline=BASELINE, **changes):
-    given = {"training": WORLD.rows, "test": WORLD.population.features, **changes}
+    fields = {"training": WORLD.rows, "test": WORLD.population.features, **changes}
     part = Participation(
-        manager.metrics.resolve(metric), 240, 80, 2, 50, baseline=baseline, **given
+        manager.metrics.resolve(metric), 240, 80, 2, 50, baseline=baseline, **fields
     )
     return manager.competitors.resolve(competitor).start(part, np.random.default_rng(4))
 
@@ -42,12 +42,12 @@ def settings_of(player):
 
 def shown(player, scores):
     """Feedback one submission after the other, and return the settings of each."""
-    told = []
+    settings = []
     for score in scores:
-        told.append(settings_of(player))
+        settings.append(settings_of(player))
         player.submit()
         player.receive(Feedback(score, None))
-    return told
+    return settings
 
 
 def test_climber_changes_one_setting_of_what_was_shown_as_best(manager):
@@ -65,16 +65,19 @@ def test_climber_changes_one_setting_of_what_was_shown_as_best(manager):
 
 
 def test_seeds_change_nothing_but_the_seed(manager):
-    told = shown(start(manager, "lightgbm-seeds"), [0.6, 0.5, 0.7])
-    for settings in told[1:]:
-        assert {name for name in settings if settings[name] != told[0][name]} == {"seed"}
-    assert len({settings["seed"] for settings in told}) == 3
+    sent_settings = shown(start(manager, "lightgbm-seeds"), [0.6, 0.5, 0.7])
+    for settings in sent_settings[1:]:
+        assert {name for name in settings if settings[name] != sent_settings[0][name]} == {"seed"}
+    assert len({settings["seed"] for settings in sent_settings}) == 3
 
 
 def test_explorer_draws_every_parameter_again(manager):
-    told = shown(start(manager, "lightgbm-climber(explore=1)"), [0.6] * 4)
+    sent_settings = shown(start(manager, "lightgbm-climber(explore=1)"), [0.6] * 4)
     assert (
-        max(sum(parameters[name] != told[0][name] for name in parameters) for parameters in told)
+        max(
+            sum(parameters[name] != sent_settings[0][name] for name in parameters)
+            for parameters in sent_settings
+        )
         > 2
     )
 
@@ -139,11 +142,11 @@ def test_attack_from_the_baseline_flips_so_many_rows_of_it(manager):
     assert np.array_equal(player.submit().prediction, BASELINE)
     player.receive(Feedback(0.7, None))
     assert (player.submit().prediction != BASELINE).sum() == 4
-    for metric, baseline, said in (
+    for metric, baseline, message in (
         ("roc_auc", BASELINE, "metric of labels"),
         ("accuracy", None, "public baseline"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             start(manager, "block-flip(base=baseline)", metric, baseline)
     with pytest.raises(UsageError, match="base must be baseline"):
         manager.competitors.resolve("block-flip(base=best)")
@@ -167,9 +170,9 @@ def test_every_competitor_of_ours_says_how_it_plays():
 
 def heard(player, score, rank=None, best=0.9):
     """Submit, and return the prediction; then hear a score, and where the team stands."""
-    sent = player.submit().prediction
+    prediction = player.submit().prediction
     player.receive(Feedback(score, None, Standing(rank, 10, best) if rank else None))
-    return sent
+    return prediction
 
 
 def test_ensemble_is_the_mean_of_the_new_model_and_the_last_that_improved(manager):
@@ -177,19 +180,19 @@ def test_ensemble_is_the_mean_of_the_new_model_and_the_last_that_improved(manage
     several = start(manager, "lightgbm-climber(explore=1, ensemble=2)", "roc_auc")
     scores = [0.6, 0.7, 0.5, 0.8]
     single = [heard(alone, score) for score in scores]
-    sent = [heard(several, score) for score in scores]
+    predictions = [heard(several, score) for score in scores]
     pairs = ((0, 0), (0, 1), (1, 2), (1, 3))
-    for own, (kept, new) in zip(sent, pairs, strict=True):
-        assert own == pytest.approx((single[kept] + single[new]) / 2)
-    assert np.array_equal(several.finish().prediction, sent[3])
+    for own, (last, new) in zip(predictions, pairs, strict=True):
+        assert own == pytest.approx((single[last] + single[new]) / 2)
+    assert np.array_equal(several.finish().prediction, predictions[3])
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "accuracy"])
 def test_blend_is_with_the_best_public_notebook(manager, metric):
     notebooks = []
     baseline = BASELINE.astype(float) if metric == "roc_auc" else BASELINE
-    given = {"baseline": baseline, "baseline_score": 0.7, "notebooks": notebooks}
-    player = start(manager, "lightgbm-climber(blend=0.75)", metric, **given)
+    facts = {"baseline": baseline, "baseline_score": 0.7, "notebooks": notebooks}
+    player = start(manager, "lightgbm-climber(blend=0.75)", metric, **facts)
     first = heard(player, 0.8)
     near = first > 0.5 if metric == "roc_auc" else first == 1
     assert np.array_equal(near, BASELINE == 1)
@@ -256,8 +259,10 @@ def test_families_learn_from_numbers_categories_and_missing_values(family, n_cla
 
 
 def test_family_plays_like_the_climber(manager):
-    told = shown(start(manager, "linear(explore=0)"), [0.6, 0.7, 0.8])
-    changed = {name for name in told[0] if told[0][name] != told[1][name]} - {"seed"}
+    sent_settings = shown(start(manager, "linear(explore=0)"), [0.6, 0.7, 0.8])
+    changed = {
+        name for name in sent_settings[0] if sent_settings[0][name] != sent_settings[1][name]
+    } - {"seed"}
     assert len(changed) <= 1
     for wrong in ("linear(ensemble=0)", "forest(blend=1)", "network(persistence=2)"):
         with pytest.raises(UsageError, match=wrong.partition("(")[0]):

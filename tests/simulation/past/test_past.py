@@ -72,9 +72,9 @@ def test_two_lists_without_teams_give_a_board_without_pairs_and_entries(tmp_path
     assert not board.paired
     assert board.entries is None
     assert board.n_teams == 8
-    found = board_statistics(FinalBoard(board.private, None, board.entries))
-    assert found["entries of a team, median"] is None
-    assert found["gap to the top at 25% of the ranks"] is not None
+    statistics = board_statistics(FinalBoard(board.private, None, board.entries))
+    assert statistics["entries of a team, median"] is None
+    assert statistics["gap to the top at 25% of the ranks"] is not None
 
 
 @pytest.mark.parametrize(

@@ -28,15 +28,15 @@ def pilot(tmp_path):
 @pytest.mark.slow
 def test_a_plan_of_tasks_and_metrics_is_that_of_their_board(pilot):
     columns = SolutionColumns(tasks="task")
-    asked = {"combine": "mean", "columns": columns, "resamples": 200}
-    advice = arena.plan(*pilot, "roc_auc,accuracy", difference=0.01, rows=[150], **asked)
+    options = {"combine": "mean", "columns": columns, "resamples": 200}
+    advice = arena.plan(*pilot, "roc_auc,accuracy", difference=0.01, rows=[150], **options)
     board = arena.score(
         *pilot, metric=["roc_auc", "accuracy"], tasks="task", combine="mean", resamples=200
     )
     assert advice.metric == "mean of roc_auc and accuracy over tasks"
     first, second = (row["score"] for row in board.standings[:2])
     assert advice.plan.submissions == 4
-    lead = arena.plan(*pilot, "roc_auc,accuracy", rows=[150], **asked).plan.difference
+    lead = arena.plan(*pilot, "roc_auc,accuracy", rows=[150], **options).plan.difference
     assert lead == pytest.approx(first - second, abs=1e-9)
     assert advice.mechanics.mechanism.startswith("ladder-free")
 

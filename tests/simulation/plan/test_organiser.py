@@ -57,10 +57,10 @@ def test_rows_for_places_are_those_of_boards(target):
     until = rows_until(TRUE[:, None], errors, 100, target)
     for rows in (50, 100, 400):
         boards = TRUE[:, None] + np.sqrt(100 / rows) * errors
-        shown = np.argsort(-boards, axis=0)[: target.size]
+        order = np.argsort(-boards, axis=0)[: target.size]
         if not target.ordered:
-            shown = np.sort(shown, axis=0)
-        right = (shown == np.arange(target.size)[:, None]).all(axis=0)
+            order = np.sort(order, axis=0)
+        right = (order == np.arange(target.size)[:, None]).all(axis=0)
         assert (until <= rows).mean() == pytest.approx(right.mean(), abs=1e-9)
         share = share_right(TRUE, np.sqrt(100 / rows) * errors, target, rng)
         assert share == pytest.approx(right.mean(), abs=1e-9)
@@ -92,7 +92,7 @@ def test_drawn_competitions_are_those_played_out():
     population = Population(np.array([0.8]), np.ones(1), spread, error)
     design = Design(teams, n_private, n_public, k)
     numbers = RandomNumbers.of(teams, 4_000, rng)
-    (found,) = draw_competitions(population, within, [design], numbers)
+    (shares,) = draw_competitions(population, within, [design], numbers)
     wins, overstated, losses = [], [], []
     for _ in range(1_500):
         team = 0.8 + spread * rng.normal(size=(teams, 1))
@@ -109,9 +109,9 @@ def test_drawn_competitions_are_those_played_out():
         wins.append(winner == truth.max())
         losses.append(truth.max() - winner)
         overstated.append((public_scores - truth)[public_scores.argmax()])
-    assert found["best_wins"] == pytest.approx(np.mean(wins), abs=0.04)
-    assert found["loss"] == pytest.approx(np.mean(losses), abs=0.001)
-    assert found["overstatement"] == pytest.approx(np.mean(overstated), abs=0.0015)
+    assert shares["best_wins"] == pytest.approx(np.mean(wins), abs=0.04)
+    assert shares["loss"] == pytest.approx(np.mean(losses), abs=0.001)
+    assert shares["overstatement"] == pytest.approx(np.mean(overstated), abs=0.0015)
 
 
 def test_few_submissions_do_not_make_errors_look_small(monkeypatch):
@@ -169,13 +169,13 @@ def test_drawn_scores_stay_within_the_range_of_the_metric(sign):
     population = Population(np.array([bounds[1] - 0.02]), np.ones(1), 0.05, 0.5, bounds)
     design = Design(30, 20, 1, 150)
     numbers = RandomNumbers.of(30, 200, np.random.default_rng(0))
-    (found,), (free,) = (
-        draw_competitions(one, 0.5, [design], numbers)
-        for one in (population, replace(population, bounds=(-np.inf, np.inf)))
+    (bounded,), (free,) = (
+        draw_competitions(drawn_from, 0.5, [design], numbers)
+        for drawn_from in (population, replace(population, bounds=(-np.inf, np.inf)))
     )
     assert free["overstatement"] > 1
-    assert 0 <= found["overstatement"] <= 0.1
-    assert {**found, "overstatement": 0} == {**free, "overstatement": 0}
+    assert 0 <= bounded["overstatement"] <= 0.1
+    assert {**bounded, "overstatement": 0} == {**free, "overstatement": 0}
     assert population.outside == pytest.approx(0.345, abs=0.005)
 
 
@@ -231,10 +231,10 @@ def test_answers_name_every_question():
     rng = np.random.default_rng(0)
     scores = 0.8 + 0.02 * rng.normal(size=12)
     resampled = scores[:, None] + 0.005 * rng.normal(size=(12, 200))
-    made = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000], top=5)
+    row_plan = plan_rows(scores, resampled, 1_000, greater_is_better=True, test_rows=[1_000], top=5)
     questions = Questions(2_000, team_counts=(10, 50), private_rows=(500, 1_000))
     advice = advise_organiser(
-        made,
+        row_plan,
         scores,
         resampled,
         questions,
@@ -257,11 +257,11 @@ def test_answers_name_every_question():
     assert replace(unknown, like=("board",)).headline().endswith("would narrow this range.")
     for high, is_answer in ((900, True), (20_000, False), (None, False)):
         needed = (NeededRows(0.9, 300.0, 310.0, 100, high),)
-        told = replace(advice, plan=replace(made, best_wins_rows=needed, targets=()))
-        rows = dict(told.answers())["How many private rows?"]
+        answered = replace(advice, plan=replace(row_plan, best_wins_rows=needed, targets=()))
+        rows = dict(answered.answers())["How many private rows?"]
         assert ("300 under a normal prior" in rows) is is_answer
-        assert ("90% would need" in told.paragraph()) is is_answer
-        section = next(section for section in plan_report(told).sections if section.charts)
+        assert ("90% would need" in answered.paragraph()) is is_answer
+        section = next(section for section in plan_report(answered).sections if section.charts)
         (cells,) = section.tables[0].rows
         assert cells[2:4] == (("300", "310") if is_answer else ("", ""))
     rows_section = next(section for section in plan_report(advice).sections if section.charts)
@@ -289,18 +289,20 @@ def test_the_best_metric_is_compared_as_one_selected_on_the_same_splits():
     agreements = {
         f"m{number}": 0.5 + 0.03 * number + rng.normal(0, 0.01, 25) for number in range(4)
     }
-    best, second = (found := compare_metrics(agreements, 0.95, 12))[:2]
+    best, second = (agreements_found := compare_metrics(agreements, 0.95, 12))[:2]
     lost = agreements[best.metric] - agreements[second.metric]
     statistic = lost.mean() / np.sqrt((1 / 25 + 1) * lost.var(ddof=1))
     assert second.p == pytest.approx(min(1, 6 * 2 * stats.t.sf(statistic, 24)))
     assert 0 < second.p < 1
-    assert [agreement.metric for agreement in found] == ["m3", "m2", "m1", "m0"]
+    assert [agreement.metric for agreement in agreements_found] == ["m3", "m2", "m1", "m0"]
 
 
 def agreement_of_halves(first, second):
     """Kendall's tau of two rankings without ties, over the last axis."""
-    one, other = np.triu_indices(first.shape[-1], 1)
-    same = (first[..., one] > first[..., other]) == (second[..., one] > second[..., other])
+    winners, losers = np.triu_indices(first.shape[-1], 1)
+    same = (first[..., winners] > first[..., losers]) == (
+        second[..., winners] > second[..., losers]
+    )
     return 2 * same.mean(axis=-1) - 1
 
 
@@ -315,9 +317,9 @@ def test_intervals_of_tau_hold_over_pilots(m, spread):
     for _ in range(150):
         pilot, split = true + rng.normal(size=m), rng.normal(size=(25, m))
         taus = agreement_of_halves(pilot + split, pilot - split)
-        (one,) = compare_metrics({"rmse": taus}, 0.95, m)
-        assert -1 <= one.tau_low <= one.tau <= one.tau_high <= 1
-        held.append(one.tau_low <= truth <= one.tau_high)
+        (agreement,) = compare_metrics({"rmse": taus}, 0.95, m)
+        assert -1 <= agreement.tau_low <= agreement.tau <= agreement.tau_high <= 1
+        held.append(agreement.tau_low <= truth <= agreement.tau_high)
     assert np.mean(held) >= 0.9
 
 
@@ -354,28 +356,28 @@ def answers(n_rows, **right):
     """Return labels of two classes and, for each name, answers right with this probability."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=n_rows)
-    made = {
+    predictions = {
         name: np.where(rng.random(n_rows) < share, truth, 1 - truth).tolist()
         for name, share in right.items()
     }
-    return truth.tolist(), made
+    return truth.tolist(), predictions
 
 
 @pytest.mark.slow
 def test_one_value_needs_no_list(files):
-    truth, made = answers(100, a=0.9, b=0.7)
-    solution, (first, second) = files(truth, made)
+    truth, predictions = answers(100, a=0.9, b=0.7)
+    solution, (first, second) = files(truth, predictions)
     single = {"rows": 200, "public_share": 0.2, "per_day": 3, "teams": 5, "metrics": "mcc"}
     listed = {name: [value] for name, value in single.items()}
     folder = first.parent / "files"
     folder.mkdir()
     for path in (first, second):
         path.rename(folder / path.name)
-    found = [
+    documents = [
         plan(str(solution), submissions, "accuracy", resamples=20, **values).to_dict()
         for submissions, values in ((str(folder), single), ([folder], listed))
     ]
-    assert found[0] == found[1]
+    assert documents[0] == documents[1]
 
 
 @pytest.fixture
@@ -469,16 +471,16 @@ def test_the_rows_of_the_rarest_class_count_as_on_a_board(files):
     rng = np.random.default_rng(0)
     truth = (np.arange(400) < 6).astype(int).tolist()
     pilot = files(truth, {name: (truth + rng.normal(size=400)).tolist() for name in "abcd"})
-    made = plan(*pilot, "roc_auc", resamples=300, rows=[400, 40_000], seed=1).plan
-    assert made.degrees_of_freedom <= 5
+    row_plan = plan(*pilot, "roc_auc", resamples=300, rows=[400, 40_000], seed=1).plan
+    assert row_plan.degrees_of_freedom <= 5
     # A board of 12 ordered pairs decides nothing with less than log2(12 / 0.05) = 7.9 positives.
-    few, many = (row.interval_width for row in made.rows)
+    few, many = (row.interval_width for row in row_plan.rows)
     assert few == 3 > many
 
 
 def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
-    truth, made = answers(80, a=0.9, b=0.7, c=0.6)
-    solution, submissions = files(truth, made)
+    truth, predictions = answers(80, a=0.9, b=0.7, c=0.6)
+    solution, submissions = files(truth, predictions)
     header, *rows = solution.read_text().splitlines()
     usage = [f"{row},{'Public' if n < 30 else 'Private'}" for n, row in enumerate(rows)]
     solution.write_text("\n".join([f"{header},Usage", *usage, ""]))
@@ -497,12 +499,12 @@ def test_a_plan_reads_the_rows_that_it_is_told_to(files, monkeypatch):
 
 @pytest.mark.slow
 def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(files):
-    truth, made = answers(200, a=0.9, b=0.7, c=0.6)
-    pilot = files(truth, {**made, "copy": made["a"], "wrong": ["maybe"] * 200})
+    truth, predictions = answers(200, a=0.9, b=0.7, c=0.6)
+    pilot = files(truth, {**predictions, "copy": predictions["a"], "wrong": ["maybe"] * 200})
     planned = plan(*pilot, "accuracy", resamples=50)
     assert (planned.plan.submissions, planned.plan.copies) == (3, 1)
     assert planned.notes[0].startswith("wrong.csv is rejected and left out: 'maybe' is not a label")
-    perfect = files(truth, {"a": truth, "b": made["b"], "c": truth})
+    perfect = files(truth, {"a": truth, "b": predictions["b"], "c": truth})
     with pytest.raises(InputError, match="2 of 3 submissions share the best score, 1"):
         plan(*perfect, "accuracy", resamples=50)
     nothing = files(truth, {"wrong": ["maybe"] * 200})
@@ -512,8 +514,8 @@ def test_copies_of_the_best_are_one_submission_and_rejected_files_are_named(file
 
 @pytest.mark.slow
 def test_a_plan_takes_the_options_of_a_score(files, tmp_path):
-    truth, made = answers(200, a=0.9, b=0.7, c=0.6)
-    files(truth, made, weight=(1 + np.arange(200) % 3 * 4).tolist())
+    truth, predictions = answers(200, a=0.9, b=0.7, c=0.6)
+    files(truth, predictions, weight=(1 + np.arange(200) % 3 * 4).tolist())
     command = ("plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy")
     options = ("--target", "y", "--resamples", 50, "--json")
     plain, weighted = (
@@ -559,8 +561,10 @@ def test_drawn_competitions_hold_over_pilots(kind, submissions):
         errors = error / np.sqrt(n) * rng.normal(size=(submissions, 200))
         populations = populations_of(scores, errors, n, rng)
         (sweep,) = sweep_designs({"rows": ([1], [design])}, populations, 0.0, 0.95, pilot)
-        (one,) = sweep.designs
-        held.append(one.low["best_wins"] - 0.01 <= truth <= one.high["best_wins"] + 0.01)
+        (design_shares,) = sweep.designs
+        held.append(
+            design_shares.low["best_wins"] - 0.01 <= truth <= design_shares.high["best_wins"] + 0.01
+        )
     assert np.mean(held) >= 0.8
 
 
@@ -569,8 +573,8 @@ def test_the_function_answers_as_the_command_does(tmp_path):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 300)
     for name, share in (("solution", 1), ("a", 0.9), ("b", 0.85), ("c", 0.7)):
-        sent = np.where(rng.random(300) < share, truth, 1 - truth)
-        write_csv(tmp_path / f"{name}.csv", ["id", "y"], list(enumerate(sent.tolist())))
+        labels = np.where(rng.random(300) < share, truth, 1 - truth)
+        write_csv(tmp_path / f"{name}.csv", ["id", "y"], list(enumerate(labels.tolist())))
     files = [tmp_path / f"{name}.csv" for name in "abc"]
     advice = arena.plan(
         tmp_path / "solution.csv", files, "accuracy",
@@ -603,12 +607,12 @@ def test_metrics_of_scores_and_labels_are_compared_on_probabilities():
     probable = replace(make_study(brier, truth, predictions), classes=("no", "yes"))
     labels = make_study(accuracy, truth, (predictions >= 0.5).astype(int))
     for metric, direct in ((auc, make_study(auc, truth, predictions)), (accuracy, labels)):
-        found, expected = (
+        agreement, expected = (
             split_half_agreement(study, metric, np.random.default_rng(1))
             for study in (probable, direct)
         )
-        assert (found == expected).all()
-        assert (np.abs(found) > 0).any()
+        assert (agreement == expected).all()
+        assert (np.abs(agreement) > 0).any()
     with pytest.raises(MetricError, match=r"hold score\. If they are probabilities"):
         split_half_agreement(make_study(auc, truth, predictions), brier, rng)
 

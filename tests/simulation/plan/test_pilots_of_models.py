@@ -57,9 +57,9 @@ def test_plan_and_simulation_agree_with_the_truth(kind, manager, tmp_path):
         world, metric, manager.rankers.resolve("simultaneous"), manager.analyses.resolve("ranks"),
         folder, settings,
     )  # fmt: skip
-    for one in simulated.win_frequency:
+    for frequency in simulated.win_frequency:
         # Both are estimates: 0.05 is three standard errors of a share of 400 tests and more.
-        assert one.low - 0.05 <= truth[one.test_rows] <= one.high + 0.05
+        assert frequency.low - 0.05 <= truth[frequency.test_rows] <= frequency.high + 0.05
 
     held = []
     for pilot in range(PILOTS):

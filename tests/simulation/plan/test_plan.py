@@ -89,9 +89,9 @@ def test_power_is_that_of_statsmodels(difference, rows):
     error = 1 / np.sqrt(rows)
     for comparisons in (1, 10):
         power = paired_power(difference, error, 0.95, comparisons)
-        given = {"nobs": rows, "alpha": 0.05 / comparisons}
-        assert power == pytest.approx(normal_power(difference, **given), abs=1e-12)
-        exact = TTestPower().power(difference, **given, alternative="two-sided")
+        arguments = {"nobs": rows, "alpha": 0.05 / comparisons}
+        assert power == pytest.approx(normal_power(difference, **arguments), abs=1e-12)
+        exact = TTestPower().power(difference, **arguments, alternative="two-sided")
         assert power == pytest.approx(exact, abs=0.02)  # the t distribution has wider tails
 
 
@@ -109,7 +109,7 @@ def test_shrinkage_finds_how_much_is_chance():
 def test_the_best_wins_as_often_as_is_said(worlds):
     """Over many worlds whose truth is known: the mean of what is said is the mean of what is."""
     m, n, grid = 12, 2_000, [500, 2_000, 8_000]
-    said, happened = [], []
+    predicted, happened = [], []
     for world in range(worlds):
         rng = np.random.default_rng(world)
         true = 0.01 * rng.normal(size=m)
@@ -122,11 +122,11 @@ def test_the_best_wins_as_often_as_is_said(worlds):
         errors = mixing @ rng.normal(size=(m, 300))
         boards = [true[:, np.newaxis] + np.sqrt(n / rows) * errors for rows in grid]
         if plan.shrinkage:
-            said.append([row.best_wins for row in plan.rows])
+            predicted.append([row.best_wins for row in plan.rows])
             happened.append([(board.argmax(axis=0) == true.argmax()).mean() for board in boards])
-    assert len(said) >= 0.75 * worlds
-    error = np.std(np.subtract(said, happened), axis=0) / np.sqrt(len(said))
-    assert (np.abs(np.mean(said, axis=0) - np.mean(happened, axis=0)) < 3 * error).all()
+    assert len(predicted) >= 0.75 * worlds
+    error = np.std(np.subtract(predicted, happened), axis=0) / np.sqrt(len(predicted))
+    assert (np.abs(np.mean(predicted, axis=0) - np.mean(happened, axis=0)) < 3 * error).all()
 
 
 @pytest.mark.slow
@@ -143,8 +143,8 @@ def test_widths_are_those_of_boards_with_few_units(groups, n):
         values = rng.normal(size=(5, n)) + rng.normal(size=(5, groups))[:, codes]
         values = values - values.mean(axis=1, keepdims=True)
         sums = sum_by_unit(values, codes)
-        drawn = rng.multinomial(groups, np.full(groups, 1 / groups), size=300)
-        return sums @ drawn.T / n, sums
+        counts = rng.multinomial(groups, np.full(groups, 1 / groups), size=300)
+        return sums @ counts.T / n, sums
 
     errors, _ = board()
     scores = true + errors[:, 0]
@@ -204,10 +204,10 @@ def test_widths_are_those_of_real_boards():
 def test_errors_scale_with_the_rows():
     """A pilot of four times the rows says the same of a number of rows."""
     (small, few), (large, many) = pilot(1_000, 800), pilot(4_000, 800, seed=3)
-    given = {"greater_is_better": True, "difference": 0.02, "test_rows": [4_000]}
-    one = plan_rows(small, few, 1_000, **given).rows[0]
-    other = plan_rows(large, many, 4_000, **given).rows[0]
-    assert one.power == pytest.approx(other.power, abs=0.12)
+    arguments = {"greater_is_better": True, "difference": 0.02, "test_rows": [4_000]}
+    small_plan = plan_rows(small, few, 1_000, **arguments).rows[0]
+    large_plan = plan_rows(large, many, 4_000, **arguments).rows[0]
+    assert small_plan.power == pytest.approx(large_plan.power, abs=0.12)
 
 
 def test_widths_cover_the_truth():
@@ -234,10 +234,10 @@ def test_smaller_is_better_is_the_mirror_image():
     assert up.to_dict() == down.to_dict()
     assert [pair["power"] for pair in up.to_dict()["power_rows"]] == [0.5, 0.8, 0.9, 0.95]
     (needed,) = [row.test_rows for row in up.power_rows if row.probability == 0.8]
-    there = plan_rows(
+    mirrored = plan_rows(
         scores, resampled, 500, greater_is_better=True, difference=0.01, test_rows=[int(needed)]
     )
-    assert there.rows[0].power_corrected == pytest.approx(0.8, abs=1e-3)
+    assert mirrored.rows[0].power_corrected == pytest.approx(0.8, abs=1e-3)
 
 
 def test_what_chance_alone_explains_has_no_best():
@@ -383,9 +383,9 @@ def test_errors_and_what_decides_grow_on_fewer_rows():
 
 
 def test_submissions_that_always_differ_by_the_same_leave_nothing_to_chance():
-    drawn = np.random.default_rng(0).normal(0.5, 0.02, 300)
+    resampled = np.random.default_rng(0).normal(0.5, 0.02, 300)
     plan = plan_rows(
-        np.array([0.6, 0.5]), drawn + np.array([[0.1], [0.0]]), 400, greater_is_better=True,
+        np.array([0.6, 0.5]), resampled + np.array([[0.1], [0.0]]), 400, greater_is_better=True,
         test_rows=[400],
     )  # fmt: skip
     assert (plan.standard_error, plan.rows[0].power, plan.rows[0].best_wins) == (0.0, 1.0, 1.0)
@@ -427,10 +427,10 @@ def test_draws_follow_their_priors():
     true = np.where(np.arange(200) < 100, 0.0, 4.0)
     errors = rng.standard_normal((200, 400))
     scores = true + rng.standard_normal(200)
-    drawn = draw_nonparametric(scores, errors, np.arange(200), 200, rng)
-    assert drawn[:100].mean() == pytest.approx(0.0, abs=0.3)
-    assert drawn[100:].mean() == pytest.approx(4.0, abs=0.3)
-    assert np.abs(drawn.mean(axis=1) - true).mean() < np.abs(scores - true).mean() / 2
+    draws = draw_nonparametric(scores, errors, np.arange(200), 200, rng)
+    assert draws[:100].mean() == pytest.approx(0.0, abs=0.3)
+    assert draws[100:].mean() == pytest.approx(4.0, abs=0.3)
+    assert np.abs(draws.mean(axis=1) - true).mean() < np.abs(scores - true).mean() / 2
     flat = draw_flat(scores, errors, 4.0, 2_000, rng)
     assert flat.mean(axis=1) == pytest.approx(scores, abs=0.2)
     assert np.median(flat.var(axis=1)) == pytest.approx(2.0, rel=0.2)  # t with 4 degrees
@@ -443,9 +443,9 @@ def test_draws_about_one_centre_have_the_normal_width_in_any_unit():
     errors, scores = rng.standard_normal((20, 5_000)), rng.standard_normal(20)
 
     def drawn(scores, unit):
-        kept = np.arange(20)
+        models = np.arange(20)
         chance = np.random.default_rng(1)
-        return draw_nonparametric(unit * scores, unit * errors, kept, 2_000, chance) / unit
+        return draw_nonparametric(unit * scores, unit * errors, models, 2_000, chance) / unit
 
     assert drawn(np.zeros(20), 100.0).mean() == pytest.approx(0.0, abs=0.01)
     assert drawn(np.zeros(20), 100.0).std() == pytest.approx(np.sqrt(0.09 / 1.09), rel=0.02)
@@ -624,8 +624,8 @@ def test_prize_places_and_the_top_ten_are_planned():
 
 @pytest.mark.slow
 def test_a_plan_is_for_the_best_fifty():
-    made = tiny(52, 100, test_rows=[100])
-    assert (made.submissions, made.copies) == (50, 0)
+    plan = tiny(52, 100, test_rows=[100])
+    assert (plan.submissions, plan.copies) == (50, 0)
 
 
 @pytest.mark.parametrize(
@@ -638,10 +638,10 @@ def test_a_plan_is_for_the_best_fifty():
     ],
 )
 def test_degrees_of_freedom_are_given_or_one_less_than_the_units(given, degrees):
-    made = tiny(2, 100, test_rows=[100], **given)
-    assert made.degrees_of_freedom == degrees
+    plan = tiny(2, 100, test_rows=[100], **given)
+    assert plan.degrees_of_freedom == degrees
     low, high = deviation_bounds(degrees_with_resamples(degrees, 100), 0.95)
-    for row in made.power_rows:  # a standard error that is larger by a factor needs its square
+    for row in plan.power_rows:  # a standard error that is larger by a factor needs its square
         assert row.low == pytest.approx(row.test_rows * low**2, abs=1 + low**2)
         assert row.high == pytest.approx(row.test_rows * high**2, abs=1 + high**2)
 
@@ -653,12 +653,16 @@ def test_a_plan_without_a_generator_has_seed_0():
 
 def test_pairs_that_always_differ_by_the_same_have_no_error():
     """Three submissions err alike: the median is over the three pairs with the fourth."""
-    drawn = np.random.default_rng(0).normal(0.5, 0.02, (2, 300))
-    resampled = np.vstack([drawn[0] + np.array([[0.3], [0.2], [0.1]]), drawn[1]])
+    resampled_scores = np.random.default_rng(0).normal(0.5, 0.02, (2, 300))
+    resampled = np.vstack(
+        [resampled_scores[0] + np.array([[0.3], [0.2], [0.1]]), resampled_scores[1]]
+    )
     plan = plan_rows(
         np.array([0.8, 0.7, 0.6, 0.5]), resampled, 400, greater_is_better=True, test_rows=[400]
     )
-    assert plan.standard_error == pytest.approx(np.std(drawn[0] - drawn[1], ddof=1))
+    assert plan.standard_error == pytest.approx(
+        np.std(resampled_scores[0] - resampled_scores[1], ddof=1)
+    )
 
 
 def test_a_row_of_a_plan_is_written_with_its_intervals():
@@ -708,7 +712,7 @@ def scenarios(until, worst=(0.0, -1.0, -1.0), level=0.9, **changes):
     rng = np.random.default_rng(7)
     worst = np.array(worst)
     deviations = pair_errors(rng.normal(size=(len(worst), 50)))
-    given = {
+    fields = {
         "draws": [rng.normal(size=(len(worst), 41)) for _ in until],
         "worst": worst,
         "until": until,
@@ -717,7 +721,7 @@ def scenarios(until, worst=(0.0, -1.0, -1.0), level=0.9, **changes):
         "n_rows": 100,
         "level": level,
     }
-    return ScoreScenarios(**given | changes)
+    return ScoreScenarios(**fields | changes)
 
 
 COUNTED = 10.3 * np.arange(41)[:, None] + np.arange(10)
@@ -726,12 +730,12 @@ COUNTED = 10.3 * np.arange(41)[:, None] + np.arange(10)
 
 def test_the_interval_of_the_rows_is_of_all_scenarios():
     """At a level of 0.9 a quarter of 10% is left out: one of 40 steps from the smallest."""
-    one = scenarios([COUNTED + 900, COUNTED])
-    low, high = one.rows_for(0.5)
+    scenario = scenarios([COUNTED + 900, COUNTED])
+    low, high = scenario.rows_for(0.5)
     assert low == np.ceil(10.3 + 4)  # five of ten errors: the fifth smallest
     assert scenarios([COUNTED]).rows_for(0.8)[0] == np.ceil(10.3 + 7)
     # The least favourable case: how many rows until the first of 470 errors leads the others.
-    lag = (one.fresh[1:] - one.fresh[0]).max(axis=0)
+    lag = (scenario.fresh[1:] - scenario.fresh[0]).max(axis=0)
     needed = np.sort(100 * np.maximum(lag, 0) ** 2)
     assert high == np.ceil(needed[234])
     many = scenarios([COUNTED + 9_000]).rows_for(0.5)
@@ -742,11 +746,11 @@ def test_the_interval_of_the_rows_is_of_all_scenarios():
 def test_the_interval_of_winning_is_of_all_scenarios():
     # Of fifty errors the first s need no more than 400 rows in scenario s.
     counts = np.where(np.arange(50) < np.arange(41)[:, None], 400.0, 400.5)
-    one = scenarios([counts + 1_000, counts])
-    found = one.intervals(400)["best_wins"]
-    boards = one.worst[:, None] + 0.5 * one.fresh[:, :160]
-    assert found[0] == (boards.argmax(axis=0) == 0).mean()
-    assert found[1] == pytest.approx(39 / 50)  # one of 40 steps from the largest
+    scenario = scenarios([counts + 1_000, counts])
+    interval = scenario.intervals(400)["best_wins"]
+    boards = scenario.worst[:, None] + 0.5 * scenario.fresh[:, :160]
+    assert interval[0] == (boards.argmax(axis=0) == 0).mean()
+    assert interval[1] == pytest.approx(39 / 50)  # one of 40 steps from the largest
     tied = scenarios([counts], worst=(0.0, 0.0, -1.0))
     boards = tied.worst[:, None] + 0.5 * tied.fresh[:, :160]
     assert tied.intervals(400)["best_wins"][0] == (boards.argmax(axis=0) < 2).mean() / 2
@@ -766,27 +770,27 @@ def test_the_intervals_of_widths_are_of_all_scenarios_and_the_worst():
             offset = 5.0 if np.shares_memory(true, self.draws[1]) else 0.0
             return tuple(scale[:, None] * (offset + np.arange(41.0)))
 
-    known = scenarios([COUNTED, COUNTED])
-    values = [getattr(known, name) for name in known.__dataclass_fields__]
+    known_scenarios = scenarios([COUNTED, COUNTED])
+    values = [getattr(known_scenarios, name) for name in known_scenarios.__dataclass_fields__]
     for worst, ends in ((20.0, (1.0, 44.0)), (0.5, (0.5, 44.0)), (90.0, (1.0, 90.0))):
-        one = Known(*values)
+        known_widths = Known(*values)
         Known.worst_width = worst
-        found = one.intervals(400)
+        intervals = known_widths.intervals(400)
         for name, unit in (("interval_width", 1), ("winner_width", 10), ("winner_shown", 100)):
-            assert found[name] == pytest.approx((unit * ends[0], unit * ends[1]))
+            assert intervals[name] == pytest.approx((unit * ends[0], unit * ends[1]))
 
 
 def test_the_widths_of_a_scenario_are_means_over_its_own_boards():
     """Sixteen boards each, with the next sixteen errors; after the last comes the first again."""
-    one = scenarios([COUNTED])
-    true = one.draws[0]
+    scenario = scenarios([COUNTED])
+    true = scenario.draws[0]
     for times, columns in ((1, 41), (10, 3)):
-        found = one._widths(true[:, :columns], 400, times)
+        found = scenario._widths(true[:, :columns], 400, times)
         number = 16 * times
-        needed = [0.5 * decides for decides in one.deciding.on_the_pilot(400)]
+        needed = [0.5 * decides for decides in scenario.deciding.on_the_pilot(400)]
         for s in range(columns):
             picked = [(s * number + b) % 470 for b in range(number)]
-            boards = true[:, [s]] + 0.5 * one.fresh[:, picked]
+            boards = true[:, [s]] + 0.5 * scenario.fresh[:, picked]
             widths, winners = board_widths(boards, *needed)
             expected = widths.mean(), winners.mean(), (winners == 0).mean()
             assert [own[s] for own in found] == pytest.approx(expected)
@@ -803,9 +807,11 @@ def test_a_target_is_planned_like_the_first_place(whole):
         draws = [own * rng.uniform(0.2, 2.0, 41) for own in draws]
         fresh += rng.normal(size=fresh.shape)
     target, grid = RankTarget(2, ordered=True), [50, 100, 400]
-    given = scenarios([COUNTED], draws=draws, fresh=fresh)
+    score_scenarios = scenarios([COUNTED], draws=draws, fresh=fresh)
     worst = np.array([3.0, 2.0, 1.0, 0.5])
-    plan_of_target = target_plan(target, given, by_prior, worst, grid, np.random.default_rng(5))
+    plan_of_target = target_plan(
+        target, score_scenarios, by_prior, worst, grid, np.random.default_rng(5)
+    )
     until = [rows_until(own, fresh, 100, target) for own in by_prior]
     some = fresh[:, 30:]
     spread = [
@@ -837,13 +843,15 @@ def test_a_target_is_planned_like_the_first_place(whole):
         assert needed_rows.low == np.ceil(low)
         assert whole or np.ceil(low) > min(np.ceil(own[0]) for own in smallest)
         assert needed_rows.high == max(np.ceil(at_worst[place]), needed_rows.low)
-    alone = target_plan(target, given, by_prior[:1], worst, grid, np.random.default_rng(5))
+    alone = target_plan(
+        target, score_scenarios, by_prior[:1], worst, grid, np.random.default_rng(5)
+    )
     assert (
         {need.normal for need in alone.shares}
         == {need.test_rows for need in alone.needed}
         == {None}
     )
-    tied = target_plan(target, given, by_prior, worst * 0, grid, rng)
+    tied = target_plan(target, score_scenarios, by_prior, worst * 0, grid, rng)
     assert {need.high for need in tied.needed} == {None}
 
 
@@ -854,13 +862,13 @@ def test_scenarios_are_eighty_draws_of_each_prior_with_the_last_errors():
     deciding = DecidingDifferences(np.ones((3, 3)), 2.4, 0.9, 1.0, 1.0)
     scenarios = ScoreScenarios.of([prior], flat, gaps, deciding, fresh, 100, 0.9)
     assert scenarios.worst.tolist() == [0.0, -0.5, -0.75]
-    for draws, drawn, until in zip(
+    for draws, of_prior, until in zip(
         scenarios.draws, (flat, prior[:, :80]), scenarios.until, strict=True
     ):
-        np.testing.assert_array_equal(draws, drawn)
+        np.testing.assert_array_equal(draws, of_prior)
         assert until.shape == (80, 400)
         for s in (0, 7, 79):
-            again = rows_until_the_best_leads(drawn[:, [s]], fresh[:, 50:], 100)
+            again = rows_until_the_best_leads(of_prior[:, [s]], fresh[:, 50:], 100)
             np.testing.assert_array_equal(until[s], again)
 
 
@@ -925,9 +933,9 @@ def test_neither_the_unit_nor_the_origin_of_values_matters():
 
 
 def test_normal_errors_have_the_covariance_of_the_given_ones():
-    given = np.random.default_rng(0).normal(size=(3, 5)) * [[1.0], [2.0], [5.0]] + 10
-    drawn = normal_errors(given, np.random.default_rng(1))
-    assert drawn.shape == (3, 4_000)
-    assert drawn.mean(axis=1) == pytest.approx(0, abs=0.3)
-    size = np.sqrt(np.outer(np.var(given, axis=1, ddof=1), np.var(given, axis=1, ddof=1)))
-    assert np.cov(drawn) / size == pytest.approx(np.cov(given) / size, abs=0.08)
+    errors = np.random.default_rng(0).normal(size=(3, 5)) * [[1.0], [2.0], [5.0]] + 10
+    normal = normal_errors(errors, np.random.default_rng(1))
+    assert normal.shape == (3, 4_000)
+    assert normal.mean(axis=1) == pytest.approx(0, abs=0.3)
+    size = np.sqrt(np.outer(np.var(errors, axis=1, ddof=1), np.var(errors, axis=1, ddof=1)))
+    assert np.cov(normal) / size == pytest.approx(np.cov(errors) / size, abs=0.08)

@@ -61,15 +61,17 @@ def test_a_paired_test_on_that_many_questions_has_the_power() -> None:
 
 
 def test_questions_on_the_same_text_count_less() -> None:
-    one = table(400, 1)
+    question_table = table(400, 1)
     groups = np.repeat(np.arange(100), 4)
-    copied = replace(one, values=one.values[:, np.arange(100).repeat(4)], clusters=groups)
+    copied = replace(
+        question_table, values=question_table.values[:, np.arange(100).repeat(4)], clusters=groups
+    )
     alone = plan_questions(replace(copied, clusters=None), "value", 0.1).needed[0].cases
     grouped = plan_questions(copied, "value", 0.1).needed[0].cases
     assert grouped == pytest.approx(4 * alone, rel=0.02)
     with pytest.raises(UsageError, match="at least two algorithms"):
-        plan_questions(one.subset([0]), "value", 0.1)
-    two = replace(one.subset([0, 1]), values=one.subset([0, 1]).values[:, :2])
+        plan_questions(question_table.subset([0]), "value", 0.1)
+    two = replace(question_table.subset([0, 1]), values=question_table.subset([0, 1]).values[:, :2])
     assert plan_questions(replace(two, clusters=None), "value", 0.1).needed[0].cases > 0
     single = replace(two, clusters=np.zeros(2, dtype=int))
     for few in (single, replace(two, values=two.values[:, :1])):
@@ -80,7 +82,7 @@ def test_questions_on_the_same_text_count_less() -> None:
         )
     for power in (0.0, 1.0):
         with pytest.raises(UsageError, match="between 0 and 1"):
-            plan_questions(one, "value", 0.1, power=power)
+            plan_questions(question_table, "value", 0.1, power=power)
 
 
 def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
@@ -96,18 +98,18 @@ def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
     long = ["algorithm,case,value,round,area"]
     for area in "xy":
         for i, values in enumerate(rng.random((30, 4))):
-            at = zip("aabb", "1212", values, strict=True)
-            long += [f"{name},{i},{value},{round},{area}" for name, round, value in at]
+            cells = zip("aabb", "1212", values, strict=True)
+            long += [f"{name},{i},{value},{round},{area}" for name, round, value in cells]
     (tmp_path / "l.csv").write_text("\n".join(long) + "\n")
     columns = ("--value", "value", "--repeat", "round", "--task", "area")
-    told = run_here("plan", "--from", "l.csv", "--difference", "0.1", *columns, cwd=tmp_path)
-    assert "The 60 cases of the table" in told.stdout.replace("\n", " "), told.stderr
-    assert "answers per case" in told.stdout
+    process = run_here("plan", "--from", "l.csv", "--difference", "0.1", *columns, cwd=tmp_path)
+    assert "The 60 cases of the table" in process.stdout.replace("\n", " "), process.stderr
+    assert "answers per case" in process.stdout
 
 
 def test_neighbours_are_shown_on_as_many_cases_and_tasks_as_said() -> None:
-    one = table(2_000, 1)
-    question_plan = plan_questions(one, "value")
+    question_table = table(2_000, 1)
+    question_plan = plan_questions(question_table, "value")
     (pair,) = question_plan.neighbours
     assert (pair.better, pair.worse, pair.shown, pair.tasks) == ("a", "b", True, None)
     assert pair.cases == pytest.approx(question_plan.needed[0].cases)
@@ -115,26 +117,26 @@ def test_neighbours_are_shown_on_as_many_cases_and_tasks_as_said() -> None:
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(400), 5)
     effects = np.stack([rng.normal(0.0, 0.5, 400)[codes], np.zeros(2_000)])
-    tasks = replace(one, values=one.values + effects, tasks=codes)
+    tasks = replace(question_table, values=question_table.values + effects, tasks=codes)
     (pair,) = plan_questions(tasks, "value").neighbours
     needed = round(pair.tasks)
     spread = np.sqrt(0.5**2 + (OMEGA**2 + 2 * SIGMA**2) / 5)
-    drawn = pair.lead + spread * rng.normal(size=(4_000, needed))
-    statistics = drawn.mean(axis=1) / drawn.std(axis=1, ddof=1) * np.sqrt(needed)
+    leads = pair.lead + spread * rng.normal(size=(4_000, needed))
+    statistics = leads.mean(axis=1) / leads.std(axis=1, ddof=1) * np.sqrt(needed)
     power = (statistics > stdtrit(needed - 1, 0.975)).mean()
     assert power == pytest.approx(0.8, abs=0.05)
-    (tied,) = plan_questions(one.subset([0, 0]), "value", 0.1).neighbours
+    (tied,) = plan_questions(question_table.subset([0, 0]), "value", 0.1).neighbours
     assert (tied.cases, tied.cases_high, tied.shown) == (None, None, False)
 
 
 def test_what_a_plan_of_questions_says_is_kept() -> None:
     """Two algorithms that hardly differ, three on groups, and one that is tied with another."""
-    one = table(40, 2, lead=0.4)
-    grouped = replace(one, clusters=np.repeat(np.arange(10), 4))
+    question_table = table(40, 2, lead=0.4)
+    grouped = replace(question_table, clusters=np.repeat(np.arange(10), 4))
     plans = {
-        "plain": plan_questions(one, "value", 0.2),
+        "plain": plan_questions(question_table, "value", 0.2),
         "grouped": plan_questions(grouped, "value", level=0.9, power=0.5),
-        "tied": plan_questions(one.subset([0, 0]), "value", 0.1),
+        "tied": plan_questions(question_table.subset([0, 0]), "value", 0.1),
     }
     whole = {name: plan.to_dict() for name, plan in plans.items()}
     check_kept_document("questions", whole)

@@ -66,9 +66,9 @@ def test_what_a_plan_of_runs_says_is_kept() -> None:
 @pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     options = ("plan", "--programs", "100", "--minutes", "12", "--machines", "1,3")
-    shown = run_here(*options, cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "all of a day at once" in " ".join(shown.stdout.split())
+    process = run_here(*options, cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "all of a day at once" in " ".join(process.stdout.split())
     printed = document(run_here(*options, "--json", cwd=tmp_path), "plan-queue")
     assert [waits["machines"] for waits in printed["waits"]] == [1, 3]
     refused = run_here(*options, "--top", "3", cwd=tmp_path)

@@ -35,8 +35,8 @@ def planned(folder: Path, *more: str) -> tuple[dict[str, Any], dict[str, np.ndar
     right = {}
     for name, share in (("a", 0.9), ("b", 0.8), ("c", 0.7)):
         right[name] = rng.random(N) < share
-        sent = np.where(right[name], truth, 1 - truth)
-        write_csv(folder / f"{name}.csv", ["id", "y"], list(enumerate(sent.tolist())))
+        labels = np.where(right[name], truth, 1 - truth)
+        write_csv(folder / f"{name}.csv", ["id", "y"], list(enumerate(labels.tolist())))
     done = run_here(
         "plan", "solution.csv", "a.csv", "b.csv", "c.csv", "-m", "accuracy", "--rows", "100,400",
         "--per-day", "2", "--teams", "5", "--public-share", "0.3", "--days", 2, "--resamples", 150,
@@ -59,17 +59,17 @@ class OnePlan:
 @pytest.fixture(scope="module")
 def one_plan(tmp_path_factory: pytest.TempPathFactory) -> OnePlan:
     """Plan once, for the tests that only read."""
-    folder, given = tmp_path_factory.mktemp("plan"), []
+    folder, advices = tmp_path_factory.mktemp("plan"), []
 
     def report_of(advice: Advice) -> Report:
-        given.append(advice)
+        advices.append(advice)
         return plan_report(advice)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("arena.report.plan.plan_report", report_of)
         document, right = planned(folder, "--report", "plan.html")
     html = (folder / "plan.html").read_text(encoding="utf-8")
-    return OnePlan(document, right, html, given[0])
+    return OnePlan(document, right, html, advices[0])
 
 
 def table_of(advice: Advice, title: str) -> tuple[tuple[Any, ...], ...]:
@@ -99,8 +99,8 @@ def test_the_command_prints_what_the_formulas_give(one_plan: OnePlan) -> None:
 
     # The standard error of a difference is that of the mean of the rows' differences.
     errors = [
-        (right[one].astype(int) - right[other]).std(ddof=1) / np.sqrt(N)
-        for one, other in combinations("abc", 2)
+        (right[first].astype(int) - right[second]).std(ddof=1) / np.sqrt(N)
+        for first, second in combinations("abc", 2)
     ]
     error, difference = document["standard_error"], document["difference"]
     assert error == pytest.approx(np.median(errors), rel=0.1)
@@ -185,12 +185,12 @@ def test_a_plan_without_a_normal_prior_shows_the_other_one(one_plan: OnePlan) ->
     )
     assert section.text.endswith(" Copies of other submissions, left out: 1,234.")
     lines, bands = section.charts[0].specification["layer"]
-    drawn = [
+    points = [
         (row["rows"], row["probability"])
         for row in section.charts[0].specification["data"]["values"]
         if row["what"] == "the truly best wins (normal prior)"
     ]
-    assert drawn == [(100, 0.75)]
+    assert points == [(100, 0.75)]
     assert {row["what"] for row in bands["data"]["values"] if row["low"] == 0.125} == {
         "the truly best wins (normal prior)"  # as of the first number of rows, which has one
     }
@@ -221,7 +221,7 @@ def test_a_figure_that_does_not_vary_is_not_drawn(one_plan: OnePlan) -> None:
             ["plan-public-share-overstatement"],
         ),
     ):
-        designs = tuple(replace(one, high=high) for one, high in zip(same, ends, strict=True))
+        designs = tuple(replace(design, high=high) for design, high in zip(same, ends, strict=True))
         advice = with_sweep(one_plan.advice, replace(sweep, designs=designs))
         section = next(part for part in plan_report(advice).sections if "share" in part.title)
         assert [chart.name for chart in section.charts] == names
@@ -237,9 +237,9 @@ def test_metrics_are_listed_with_the_first_as_the_best(one_plan: OnePlan) -> Non
             tau_high=1.0,
             difference=difference,
             p=p,
-            shown_worse=shown,
+            shown_worse=is_shown,
         )
-        for name, difference, p, shown in (
+        for name, difference, p, is_shown in (
             ("accuracy", 0.0, 1.0, False),
             ("mcc", -0.1, 0.2, False),
             ("f1", -0.3, 0.01, True),

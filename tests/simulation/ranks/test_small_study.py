@@ -88,15 +88,15 @@ def test_everything_that_a_small_study_says(
     tmp_path: Path, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = Said()
+    progress = Said()
     result = arena.simulate_ranks(
         TEST_ROWS, COMPETITORS, metric="roc_auc", tests=TESTS, sets=2, boards=2, resamples=40,
         train_rows=30, validation_rows=20, population=600, search="steps", models="models",
-        workers=1, manager=manager, progress=said,
+        workers=1, manager=manager, progress=progress,
     )  # fmt: skip
     report = rank_simulation_report(result)
     document = {
-        "said": said.sentences,
+        "said": progress.sentences,
         "result": result.to_dict(),
         "report": as_json(asdict(report)),
     }
@@ -105,25 +105,25 @@ def test_everything_that_a_small_study_says(
     # The best of the models 0 to 3 is that of the highest true score; a win shared by k is 1/k.
     for wins in result.by_set[0]:
         first = 0.0
-        shown = result.scores.competition[wins.test_rows]
+        shown_scores = result.scores.competition[wins.test_rows]
         groups = [range(start, start + wins.competitors) for start in range(0, 4, wins.competitors)]
         for models in groups:
             best = max(models, key=result.scores.true.__getitem__)
             for test in range(TESTS):
-                top = max(shown[model, test] for model in models)
-                winners = [model for model in models if shown[model, test] == top]
+                top = max(shown_scores[model, test] for model in models)
+                winners = [model for model in models if shown_scores[model, test] == top]
                 first += (best in winners) / len(winners)
         assert wins.frequency == pytest.approx(first / (TESTS * len(groups)))
 
 
 def test_a_test_has_at_most_the_rows_of_the_population(manager: PluginManager) -> None:
-    asked = RanksRequest(
+    study_request = RanksRequest(
         test_rows=(20, 50), competitors=(2,), search="steps", train_rows=30, validation_rows=20
     )
-    assert prepare(replace(asked, population=50), manager).world.population.n_rows == 50
-    assert prepare(asked, manager).world.population.n_rows == 5 * 50
+    assert prepare(replace(study_request, population=50), manager).world.population.n_rows == 50
+    assert prepare(study_request, manager).world.population.n_rows == 5 * 50
     with pytest.raises(UsageError) as refused:
-        prepare(replace(asked, population=49), manager)
+        prepare(replace(study_request, population=49), manager)
     assert str(refused.value) == (
         "Tests of 50 rows need a population of at least as many, not 49; request more with "
         "--population, or fewer --test-rows."

@@ -27,10 +27,10 @@ from arena.utils.tabular import as_json
 
 def _scores(world, manager, folder, metric, **changes):
     resolved = manager.metrics.resolve(metric)
-    given = {"test_rows": (200, 800), "tests": 30, "seed": 1, **changes}
-    count = given.pop("count", 12)
+    options = {"test_rows": (200, 800), "tests": 30, "seed": 1, **changes}
+    count = options.pop("count", 12)
     return score_models(
-        world, resolved, folder, count, given.pop("test_rows"), given.pop("tests"), **given
+        world, resolved, folder, count, options.pop("test_rows"), options.pop("tests"), **options
     )
 
 
@@ -120,8 +120,8 @@ def test_rows_until_best_wins_against_trying_every_number():
     needed = rows_until_best_wins(true, errors, 50, greater_is_better=False)
     best = true.argmin()
     for rows in (5, 50, 500, 50_000):
-        shown = true[:, np.newaxis] + np.sqrt(50 / rows) * errors
-        assert (shown.argmin(axis=0) == best).mean() == (needed <= rows).mean()
+        scores = true[:, np.newaxis] + np.sqrt(50 / rows) * errors
+        assert (scores.argmin(axis=0) == best).mean() == (needed <= rows).mean()
 
 
 def test_any_of_equally_good_models_may_win():
@@ -195,13 +195,13 @@ def test_models_that_a_constant_prediction_equals_get_no_verdict(world, folder):
     far = replace(result, rows_needed=(replace(needed, rows=1_125_069_711.0),))
     assert "more than 10,000 rows would be needed" in simulation_verdict(far)
     tied = replace(result.scores, true=np.full(n_models, 0.9))
-    said = simulation_verdict(replace(result, scores=tied))
-    assert said.startswith(f"{n_models} of {n_models} submissions share the best score, 0.9.")
-    assert "no meaning" in said
-    assert "wins" not in said
+    verdict = simulation_verdict(replace(result, scores=tied))
+    assert verdict.startswith(f"{n_models} of {n_models} submissions share the best score, 0.9.")
+    assert "no meaning" in verdict
+    assert "wins" not in verdict
     useless = replace(result.scores, true=result.scores.constant - 0.01 * np.arange(n_models))
-    said = simulation_verdict(replace(result, scores=useless))
-    assert said.startswith("No submission scores better than a constant prediction")
+    verdict = simulation_verdict(replace(result, scores=useless))
+    assert verdict.startswith("No submission scores better than a constant prediction")
 
 
 @pytest.mark.parametrize(("rows", "models"), [((), (10,)), ((100,), ())])
@@ -218,8 +218,8 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
     until = rows_until_best_wins(true, many, 400, greater_is_better=True)
     truth, held = {share: np.quantile(until, share) for share in (0.5, 0.8, 0.9)}, []
     for _ in range(200):
-        shown = {400: true[:, None] + 0.02 * rng.normal(size=(3, 60))}
-        for needed_rows in rows_for_probabilities(ModelScores(true, shown, True), 3):
+        shown_scores = {400: true[:, None] + 0.02 * rng.normal(size=(3, 60))}
+        for needed_rows in rows_for_probabilities(ModelScores(true, shown_scores, True), 3):
             if needed_rows.probability in truth:
                 most = np.inf if needed_rows.high is None else needed_rows.high
                 held.append(needed_rows.low <= np.ceil(truth[needed_rows.probability]) <= most)
@@ -228,15 +228,15 @@ def test_the_interval_of_the_rows_needed_holds_over_tests():
 
 
 def test_few_tests_give_no_upper_limit():
-    shown = {400: np.array([[0.8, 0.7, 0.8, 0.8], [0.7, 0.75, 0.7, 0.6]])}
-    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    shown_scores = {400: np.array([[0.8, 0.7, 0.8, 0.8], [0.7, 0.75, 0.7, 0.6]])}
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown_scores, True), 2)
     assert [row.high for row in needed if row.probability >= 0.8] == [None, None, None]
     assert all(row.low == 0 for row in needed if row.probability == 0.5)
 
 
 def test_rows_are_not_extrapolated_far():
-    shown = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
-    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    shown_scores = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown_scores, True), 2)
     rows = {
         needed_rows.probability: as_json(dataclasses.asdict(needed_rows))["rows"]
         for needed_rows in needed
@@ -248,8 +248,8 @@ def test_rows_are_not_extrapolated_far():
 def test_the_ends_are_the_order_statistics_of_a_binomial_interval():
     # In floating point 28 / 41 * 41 is more than 28: a quantile of this share is the next one.
     tests = np.arange(1, 42)
-    shown = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
-    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown, True), 2)
+    shown_scores = {400: np.array([np.full(41, 0.8), 0.7 + 0.1 * np.sqrt(tests)])}
+    needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown_scores, True), 2)
     intervals = {row.probability: (row.low, row.high) for row in needed}
     assert intervals[0.5] == pytest.approx((14 * 400, 28 * 400), abs=1)
     assert intervals[0.8] == pytest.approx((28 * 400, 38 * 400), abs=1)
