@@ -114,7 +114,9 @@ def test_bootstrap_is_that_of_the_rows():
     ],
 )
 def test_unbiased(setup, kind, n, repetitions):
-    values = np.array([found.estimate for found in draws(setup, kind, n, repetitions, seed=11)])
+    values = np.array(
+        [estimate.estimate for estimate in draws(setup, kind, n, repetitions, seed=11)]
+    )
     z = (values.mean() - truth(setup)) / stats.sem(values)
     assert abs(z) < 4
 
@@ -161,8 +163,10 @@ def test_the_bias_of_two_classes_is_that_of_drawn_rows():
     a, b = dirichlet_fit(counts)
     p, m = rng.beta(b, a, 400_000), rng.choice(totals, 400_000)
     u = rng.binomial(m, p) / m
-    drawn = np.minimum(u, 1 - u) - np.minimum(p, 1 - p)
-    assert expected_bias(counts, rng) == pytest.approx(drawn.mean(), abs=4 * stats.sem(drawn))
+    differences = np.minimum(u, 1 - u) - np.minimum(p, 1 - p)
+    assert expected_bias(counts, rng) == pytest.approx(
+        differences.mean(), abs=4 * stats.sem(differences)
+    )
     assert expected_bias(counts, rng) == expected_bias(counts, rng)
 
 
@@ -197,14 +201,14 @@ def test_platt_scaling_reaches_the_optimum():
     rng = np.random.default_rng(0)
     scores = 50 + 7 * rng.normal(size=400)
     labels = rng.random(400) < 1 / (1 + np.exp(-(scores - 52) / 4))
-    found, fit = from_scores(scores, labels, resamples=50)
+    fitted, fit = from_scores(scores, labels, resamples=50)
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000, solver="newton-cholesky")
     reference.fit(scores[:, None], labels)
     assert fit.slope == pytest.approx(reference.coef_[0, 0], rel=1e-5)
     assert fit.intercept == pytest.approx(reference.intercept_[0], rel=1e-5)
     reverse, _ = from_scores(-scores, ~labels, resamples=50)
-    assert reverse.estimate == pytest.approx(found.estimate, rel=1e-9)
-    assert found.refit_interval[1] - found.refit_interval[0] > np.diff(found.interval)[0]
+    assert reverse.estimate == pytest.approx(fitted.estimate, rel=1e-9)
+    assert fitted.refit_interval[1] - fitted.refit_interval[0] > np.diff(fitted.interval)[0]
     layers = chart(fit).to_dict()["layer"]
     assert len(layers) == 2
 
@@ -226,20 +230,20 @@ def test_fashion_mnist_h():
 )
 def test_cifar_10h(positive, estimate, half):
     counts = np.load(DATA / "cifar10h_counts.npy")
-    found = from_counts(counts, positive)
-    assert round(100 * found.estimate, 3) == estimate
+    from_rows = from_counts(counts, positive)
+    assert round(100 * from_rows.estimate, 3) == estimate
     if half is not None:
-        assert round(50 * (found.interval[1] - found.interval[0]), 3) == half
+        assert round(50 * (from_rows.interval[1] - from_rows.interval[0]), 3) == half
 
 
 @pytest.mark.slow
 @needs_data
 def test_iclr_2017():
     rows = np.genfromtxt(DATA / "iclr_2017.csv", delimiter=",", dtype=str, skip_header=1)
-    found, _ = from_scores(rows[:, 1].astype(float), rows[:, 2] == "Accept", resamples=4_000)
-    assert round(100 * found.estimate, 2) == 8.61
-    assert round(50 * (found.interval[1] - found.interval[0]), 2) == 1.12
-    assert 50 * (found.refit_interval[1] - found.refit_interval[0]) == pytest.approx(2.1, abs=0.1)
+    fitted, _ = from_scores(rows[:, 1].astype(float), rows[:, 2] == "Accept", resamples=4_000)
+    assert round(100 * fitted.estimate, 2) == 8.61
+    assert round(50 * (fitted.interval[1] - fitted.interval[0]), 2) == 1.12
+    assert 50 * (fitted.refit_interval[1] - fitted.refit_interval[0]) == pytest.approx(2.1, abs=0.1)
 
 
 @pytest.mark.few(6)
@@ -361,9 +365,9 @@ def test_results_are_documents_frames_and_charts():
     [([1, 1, 0, 0], 0.425, False), ([1, 0, 0, 0], 0.55, True)],
 )
 def test_signs_contradict_the_labels_above_a_half(signs, estimate, contradicted):
-    found = from_noisy_soft_labels([0.9, 0.75, 0.6, 0.75], signs)
-    assert found.estimate == pytest.approx(estimate)
-    assert ("contradict" in found.assumptions[-1]) == contradicted
+    noisy = from_noisy_soft_labels([0.9, 0.75, 0.6, 0.75], signs)
+    assert noisy.estimate == pytest.approx(estimate)
+    assert ("contradict" in noisy.assumptions[-1]) == contradicted
     half = from_hard_labels([1, 0], [1, 1])
     assert half.estimate == 0.5
     assert "contradict" not in half.assumptions[-1]

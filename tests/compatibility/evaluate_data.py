@@ -43,42 +43,42 @@ def numbers(rng: Rng) -> tuple[Any, Any]:
 def sentences(rng: Rng) -> tuple[Any, Any]:
     words = ["the", "cat", "sat", "on", "a", "mat", "and", "slept", "well", "today"]
     truth = [" ".join(rng.choice(words, 8)) for _ in range(N)]
-    return truth, [" ".join([*one.split()[:6], "there"]) for one in truth]
+    return truth, [" ".join([*sentence.split()[:6], "there"]) for sentence in truth]
 
 
 def tags(rng: Rng) -> tuple[Any, Any]:
     kinds = ["O", "B-PER", "I-PER", "B-LOC"]
     truth = [rng.choice(kinds, 6).tolist() for _ in range(N)]
-    return truth, [[*one[:4], "O", "O"] for one in truth]
+    return truth, [[*row[:4], "O", "O"] for row in truth]
 
 
 def answers(rng: Rng, **more: Any) -> Case:
-    truth, sent = sentences(rng)
-    known = [
+    truth, predicted = sentences(rng)
+    references = [
         {"id": f"q{position}", "answers": {"text": [answer], "answer_start": [0]}}
         for position, answer in enumerate(truth)
     ]
     predictions = [
         {"id": f"q{position}", "prediction_text": answer, **more}
-        for position, answer in enumerate(sent)
+        for position, answer in enumerate(predicted)
     ]
-    return pair(known, predictions)
+    return pair(references, predictions)
 
 
 def regions(rng: Rng) -> Case:
     truth = rng.integers(0, 3, (N, 4, 4)).tolist()
-    sent = [[row[::-1] for row in image] for image in truth]
-    return pair(truth, sent, num_labels=3, ignore_index=255)
+    predicted = [[row[::-1] for row in image] for image in truth]
+    return pair(truth, predicted, num_labels=3, ignore_index=255)
 
 
 def several(columns: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return references that are lists of one text."""
-    return [[one] for one in columns[0]], columns[1]
+    return [[row] for row in columns[0]], columns[1]
 
 
 def simplified(rng: Rng, n_sources: str = "sources") -> Case:
-    truth, sent = several(sentences(rng))
-    return Case({n_sources: sentences(rng)[0], "references": truth}, {"predictions": sent})
+    truth, predictions = several(sentences(rng))
+    return Case({n_sources: sentences(rng)[0], "references": truth}, {"predictions": predictions})
 
 
 CASES: Mapping[str, Callable[[Rng], Case]] = {

@@ -48,23 +48,25 @@ def gestures(rng: Rng) -> Sample:
     names = ["Eyebrow - pull hair", "Neck - scratch", "Wave hello", "Text on phone"]
     ids = [f"SEQ_{row:06d}" for row in range(N_ROWS)]
     truth = rng.choice(names, N_ROWS)
-    sent = np.where(rng.random(N_ROWS) < 0.3, rng.choice(names, N_ROWS), truth)
-    frames = [pd.DataFrame({"sequence_id": ids, "gesture": one}) for one in (truth, sent)]
+    predicted = np.where(rng.random(N_ROWS) < 0.3, rng.choice(names, N_ROWS), truth)
+    frames = [
+        pd.DataFrame({"sequence_id": ids, "gesture": gesture}) for gesture in (truth, predicted)
+    ]
     return Sample("sequence_id", frames[0], frames[1])
 
 
 def weights(rng: Rng) -> Sample:
     true = np.round(rng.uniform(0, 900, N_ROWS), 2)
     ids = np.arange(1, N_ROWS + 1)
-    sent = np.round(true * rng.uniform(0.5, 1.5, N_ROWS), 2)
-    submission = pd.DataFrame({"ID": ids, "predicted_weight": sent})
+    predicted = np.round(true * rng.uniform(0.5, 1.5, N_ROWS), 2)
+    submission = pd.DataFrame({"ID": ids, "predicted_weight": predicted})
     return Sample("ID", pd.DataFrame({"ID": ids, "weight": true}), submission)
 
 
 def summaries(rng: Rng) -> Sample:
     words = [" ".join(rng.choice([*"abcdefgh"], 8)) for _ in range(2 * N_ROWS)]
     ids = np.arange(N_ROWS)
-    frames = [pd.DataFrame({"id": ids, "summary": words[at::2]}) for at in (0, 1)]
+    frames = [pd.DataFrame({"id": ids, "summary": words[start::2]}) for start in (0, 1)]
     return Sample("id", frames[0], frames[1])
 
 
@@ -92,8 +94,8 @@ def spectra(rng: Rng) -> Sample:
     submission = solution.copy()
     submission[names] += rng.normal(0, 1e-4, true.shape)
     submission[[f"sigma_{number}" for number in range(1, 6)]] = 2e-4
-    given = {"naive_mean": 0.0025, "naive_sigma": 0.001, "sigma_true": 1e-5}
-    return Sample("planet_id", solution, submission, given)
+    arguments = {"naive_mean": 0.0025, "naive_sigma": 0.001, "sigma_true": 1e-5}
+    return Sample("planet_id", solution, submission, arguments)
 
 
 def particles(rng: Rng) -> Sample:
@@ -104,13 +106,13 @@ def particles(rng: Rng) -> Sample:
     solution[["x", "y", "z"]] = rng.uniform(0, 5000, (n, 3)).round(1)
     submission = solution.drop(index=range(5)).reset_index(drop=True)
     submission[["x", "y", "z"]] += rng.normal(0, 60, (len(submission), 3)).round(1)
-    given = {
+    arguments = {
         "distance_multiplier": 0.5,
         "beta": 4,
         "particle_radius": {"ribosome": 150, "thyroglobulin": 130},
         "particle_weights": {"ribosome": 1, "thyroglobulin": 2},
     }
-    return Sample("experiment", solution, submission, given, "id")
+    return Sample("experiment", solution, submission, arguments, "id")
 
 
 def behaviours(rng: Rng) -> Sample:
@@ -150,7 +152,9 @@ def trees(rng: Rng) -> Sample:
     submission = pd.DataFrame({"id": ids})
     for name, values in (("x", 3 * np.arange(6)), ("y", rng.random(6)), ("deg", np.zeros(6))):
         submission[name] = [f"s{value:.6f}" for value in values]
-    return Sample("id", pd.DataFrame({"id": ids, "group": [one[:3] for one in ids]}), submission)
+    return Sample(
+        "id", pd.DataFrame({"id": ids, "group": [identifier[:3] for identifier in ids]}), submission
+    )
 
 
 KNOWN: Mapping[str, Callable[[Rng], Sample]] = {
@@ -173,13 +177,13 @@ def common(rng: Rng) -> Iterator[Sample]:
     ids = [f"r{row}" for row in range(N_ROWS)]
     truth, noise = rng.integers(0, 2, (N_ROWS, 3)), rng.random((N_ROWS, 3))
     names = ["a", "b", "c"]
-    sent = 0.5 * truth + 0.5 * noise
+    predictions = 0.5 * truth + 0.5 * noise
     for values in (truth, truth[:, :1]):
         width = values.shape[1]
-        for predicted in (sent[:, :width], (sent[:, :width] > 0.6).astype(int)):
+        for predicted in (predictions[:, :width], (predictions[:, :width] > 0.6).astype(int)):
             frames = [
-                pd.DataFrame(one, columns=names[:width]).assign(id=ids)[["id", *names[:width]]]
-                for one in (values, predicted)
+                pd.DataFrame(columns, columns=names[:width]).assign(id=ids)[["id", *names[:width]]]
+                for columns in (values, predicted)
             ]
             yield Sample("id", frames[0], frames[1])
 

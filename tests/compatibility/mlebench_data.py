@@ -64,8 +64,8 @@ def codes(rng: Rng, n: int) -> Cells:
 
 def names(rng: Rng, n: int) -> Cells:
     truth = rng.permutation(np.arange(n) % 4)
-    sent = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), truth)
-    return [f"kind {one}" for one in truth], [f"kind {one}" for one in sent]
+    predicted = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), truth)
+    return [f"kind {kind}" for kind in truth], [f"kind {one}" for one in predicted]
 
 
 def numbers(rng: Rng, n: int) -> Cells:
@@ -75,12 +75,12 @@ def numbers(rng: Rng, n: int) -> Cells:
 
 def words(rng: Rng, n: int) -> Cells:
     truth = [" ".join(rng.choice([*"abcdef"], 3, replace=False)) for _ in range(n)]
-    return truth, [" ".join([*rng.permutation(one.split())[:2], "g"][:3]) for one in truth]
+    return truth, [" ".join([*rng.permutation(text.split())[:2], "g"][:3]) for text in truth]
 
 
 def orders(rng: Rng, n: int) -> Cells:
     truth = [" ".join(rng.permutation([*"abcdef"])) for _ in range(n)]
-    return truth, [" ".join(rng.permutation(one.split())) for one in truth]
+    return truth, [" ".join(rng.permutation(text.split())) for text in truth]
 
 
 def digits(rng: Rng, n: int) -> Cells:
@@ -101,8 +101,8 @@ def runs(rng: Rng, n: int) -> Cells:
 
 def boxes_3d(rng: Rng, n: int) -> Cells:
     def one(shift: float) -> str:
-        at = " ".join(f"{value:.2f}" for value in (10 + shift, 20, 0, 2, 4, 2, 0.1))
-        return f"{rng.random():.2f} {at} car {rng.random():.2f} {at} bus"
+        position = " ".join(f"{value:.2f}" for value in (10 + shift, 20, 0, 2, 4, 2, 0.1))
+        return f"{rng.random():.2f} {position} car {rng.random():.2f} {position} bus"
 
     return [one(0) for _ in range(n)], [one(rng.random()) for _ in range(n)]
 
@@ -114,11 +114,11 @@ def characters(rng: Rng, n: int) -> Cells:
 
 def lesions(rng: Rng, n: int) -> Cells:
     truth = ["none 1 0 0 1 1" if number % 3 else "opacity 1 10 10 50 50" for number in range(n)]
-    sent = [
+    predictions = [
         f"opacity {rng.random():.3f} {rng.integers(5, 25)} 10 50 50 none {rng.random():.3f} 0 0 1 1"
         for _ in range(n)
     ]
-    return truth, sent
+    return truth, predictions
 
 
 def ten(rng: Rng, n: int) -> Cells:
@@ -141,18 +141,18 @@ def table(rng: Rng, id: str, columns: Mapping[str, Any], ids: Sequence[Any] | No
     ids = [f"r{row:03d}" for row in range(N_ROWS)] if ids is None else ids
     answers, submission = {id: ids}, {id: ids}
     for name, kind in columns.items():
-        truth, sent = kind(rng, len(ids))
+        truth, predictions = kind(rng, len(ids))
         answers |= {} if truth is None else {name: truth}
-        submission |= {} if sent is None else {name: sent}
+        submission |= {} if predictions is None else {name: predictions}
     return Pair(id, pd.DataFrame(answers), pd.DataFrame(submission))
 
 
 def one_hot(rng: Rng, id: str, classes: Sequence[str]) -> Pair:
     truth = np.eye(len(classes), dtype=int)[np.arange(max(N_ROWS, len(classes))) % len(classes)]
-    sent = np.round(rng.dirichlet(0.2 + 2 * truth.max(0), len(truth)) * 0.9 + truth * 0.1, 7)
-    sent[:, -1] = np.abs(np.round(1 - sent[:, :-1].sum(axis=1), 7))
+    chances = np.round(rng.dirichlet(0.2 + 2 * truth.max(0), len(truth)) * 0.9 + truth * 0.1, 7)
+    chances[:, -1] = np.abs(np.round(1 - chances[:, :-1].sum(axis=1), 7))
     ids = [f"r{row:03d}" for row in range(len(truth))]
-    frames = [pd.DataFrame(values, columns=list(classes)) for values in (truth, sent)]
+    frames = [pd.DataFrame(values, columns=list(classes)) for values in (truth, chances)]
     for frame in frames:
         frame.insert(0, id, ids)
     return Pair(id, *frames)
@@ -185,7 +185,7 @@ def trips(rng: Rng) -> Pair:
 
 def weeks(rng: Rng) -> Pair:
     ids = [f"P{row // 6}_{row % 6}" for row in range(N_ROWS)]
-    of_patient = [one.split("_")[0] for one in ids]
+    of_patient = [identifier.split("_")[0] for identifier in ids]
     columns = {
         "FVC": numbers,
         "Patient": lambda *_: (of_patient, None),
@@ -202,9 +202,9 @@ def organs(rng: Rng) -> Pair:
         for number in range(1, 5)
         for organ in ("large_bowel", "small_bowel", "stomach")
     ]
-    truth, sent = runs(rng, len(rows))
+    truth, predictions = runs(rng, len(rows))
     answers = pd.DataFrame(rows, columns=["id", "class"])
-    submission = answers.assign(predicted=sent)
+    submission = answers.assign(predicted=predictions)
     return Pair("id", answers.assign(predicted=truth, image_height=10, image_width=10), submission)
 
 
@@ -215,14 +215,16 @@ def chests(rng: Rng) -> Pair:
     answers = pd.DataFrame({"image_id": np.repeat(images, 2)})
     answers["class_id"] = np.arange(2 * N_ROWS) % 3
     answers[["x_min", "y_min"]], answers[["x_max", "y_max"]] = low, low + 30
-    sent = [
+    predictions = [
         " ".join(
             f"{row.class_id} {rng.random():.2f} {row.x_min + 2} {row.y_min} {row.x_max} {row.y_max}"
             for row in answers[answers["image_id"] == image].itertuples()
         )
         for image in images
     ]
-    return Pair("image_id", answers, pd.DataFrame({"image_id": images, "PredictionString": sent}))
+    return Pair(
+        "image_id", answers, pd.DataFrame({"image_id": images, "PredictionString": predictions})
+    )
 
 
 def toxicity(rng: Rng, grade: Callable[..., Any]) -> Pair:
@@ -336,7 +338,7 @@ def pair_for(competition: Path, grade: Callable[..., Any]) -> Pair | None:
     if name in CLASSES_IN:
         file, variable = CLASSES_IN[name]
         columns = list(runpy.run_path(str(competition / file))[variable])
-    made: Mapping[str, Callable[[], Pair]] = {
+    pairs: Mapping[str, Callable[[], Pair]] = {
         "dog-breed-identification": lambda: one_hot(rng, "id", columns),
         "freesound-audio-tagging-2019": lambda: table(rng, "fname", dict.fromkeys(columns, binary)),
         "google-quest-challenge": lambda: table(rng, "qa_id", dict.fromkeys(columns, numbers)),
@@ -360,6 +362,6 @@ def pair_for(competition: Path, grade: Callable[..., Any]) -> Pair | None:
         "uw-madison-gi-tract-image-segmentation": lambda: organs(rng),
         "vinbigdata-chest-xray-abnormalities-detection": lambda: chests(rng),
     }
-    if name in made:
-        return made[name]()
+    if name in pairs:
+        return pairs[name]()
     return table(rng, *COLUMNS[name]) if name in COLUMNS else None

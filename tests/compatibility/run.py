@@ -32,10 +32,10 @@ def compare(competition: Path, work: Path) -> Outcome:
         pair = pair_for(competition, grade)
         if pair is None:
             return Outcome(name, "not run", "no small data are known for it")
-        truth, sent = work / "truth.csv", work / "team.csv"
+        truth, submission = work / "truth.csv", work / "team.csv"
         pair.answers.to_csv(truth, index=False)
-        pair.submission.to_csv(sent, index=False)
-        direct = float(grade(pd.read_csv(sent), pd.read_csv(truth)))
+        pair.submission.to_csv(submission, index=False)
+        direct = float(grade(pd.read_csv(submission), pd.read_csv(truth)))
     except Exception as error:  # noqa: BLE001 - a metric may raise anything
         return Outcome(name, "not run", _line(error))
     columns = SolutionColumns(
@@ -47,14 +47,14 @@ def compare(competition: Path, work: Path) -> Outcome:
     metric = f"mlebench:{module}:grade" + ("(rows=any)" if several else "")
     settings = ScoreSettings(metric, columns, board=BoardSettings(workers=1, intervals=False))
     try:
-        result = score(truth, [sent], settings)
+        result = score(truth, [submission], settings)
     except ArenaError as error:
         return Outcome(name, "failed", _line(error))
     if not result.standings:
         return Outcome(name, "failed", result.rejected[0].faults[0].message)
-    found = result.standings[0]["score"]
-    same = abs(found - direct) <= 1e-9 * max(1.0, abs(direct))
-    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {found:.6g}")
+    score_of_board = result.standings[0]["score"]
+    same = abs(score_of_board - direct) <= 1e-9 * max(1.0, abs(direct))
+    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {score_of_board:.6g}")
 
 
 def _line(error: Exception) -> str:
@@ -67,11 +67,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--markdown", type=Path, help="also write what is not equal as a table")
-    given = parser.parse_args()
-    sys.path.insert(0, str(given.folder.resolve()))
-    found = sorted((given.folder.resolve() / "mlebench" / "competitions").glob("*/grade.py"))
-    folders = [path.parent for path in found]
-    competitions = [folder for folder in folders if not given.names or folder.name in given.names]
+    options = parser.parse_args()
+    sys.path.insert(0, str(options.folder.resolve()))
+    graders = sorted((options.folder.resolve() / "mlebench" / "competitions").glob("*/grade.py"))
+    folders = [path.parent for path in graders]
+    competitions = [
+        folder for folder in folders if not options.names or folder.name in options.names
+    ]
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         for competition in competitions:
@@ -80,11 +82,11 @@ def main() -> None:
     counts = pd.Series([outcome.status for outcome in outcomes]).value_counts().to_dict()
     totals = ", ".join(f"{count} {status}" for status, count in counts.items())
     print(f"{len(outcomes)} metrics: {totals}")
-    if given.markdown:
+    if options.markdown:
         rows = [outcome for outcome in outcomes if outcome.status != "equal"]
         lines = ["| metric | result | why |", "|---|---|---|"]
         lines += [f"| `{row.name}` | {row.status} | {row.why} |" for row in rows]
-        given.markdown.write_text("\n".join([totals, "", *lines]) + os.linesep)
+        options.markdown.write_text("\n".join([totals, "", *lines]) + os.linesep)
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ def _through_arena(name: str, path: Path, sample: Sample, direct: Any) -> Outcom
     if row not in solution or row not in submission:
         return Outcome(name, "not run", "the doctest's frames have no ids")
     several = solution[row].duplicated().any() or submission[row].duplicated().any()
-    given = {**sample.given, **({"row_id": sample.row_id} if sample.row_id else {})}
-    extra = [f"{key}={value!r}" for key, value in given.items()] + ["rows=any"] * bool(several)
+    arguments = {**sample.given, **({"row_id": sample.row_id} if sample.row_id else {})}
+    extra = [f"{key}={value!r}" for key, value in arguments.items()] + ["rows=any"] * bool(several)
     metric = f"kaggle:{path}" + (f"({', '.join(extra)})" if extra else "")
     columns = SolutionColumns(
         id=row,
@@ -118,17 +118,17 @@ def _through_arena(name: str, path: Path, sample: Sample, direct: Any) -> Outcom
         submission=tuple(column for column in submission if column != row),
     )
     with tempfile.TemporaryDirectory() as folder:
-        truth, sent = Path(folder, "truth.csv"), Path(folder, "team.csv")
+        truth, team_file = Path(folder, "truth.csv"), Path(folder, "team.csv")
         solution.drop(columns="Usage", errors="ignore").to_csv(truth, index=False)
-        submission.to_csv(sent, index=False)
-        return _outcome(name, metric, truth, sent, columns, direct)
+        submission.to_csv(team_file, index=False)
+        return _outcome(name, metric, truth, team_file, columns, direct)
 
 
 def _outcome(
-    name: str, metric: str, truth: Path, sent: Path, columns: SolutionColumns, direct: Any
+    name: str, metric: str, truth: Path, team_file: Path, columns: SolutionColumns, direct: Any
 ) -> Outcome:
     try:
-        result = score(truth, [sent], ScoreSettings(metric, columns, board=_BOARD))
+        result = score(truth, [team_file], ScoreSettings(metric, columns, board=_BOARD))
     except ArenaError as error:
         result, message = None, str(error)
     else:
@@ -139,24 +139,24 @@ def _outcome(
         return Outcome(name, status, f"refused: {message[:80]}")
     if refused:
         return Outcome(name, "failed", f"{direct:.6g} and {message[:200]}")
-    found = result.standings[0]["score"]
-    same = abs(found - direct) <= 1e-9 * max(1.0, abs(direct))
-    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {found:.6g}")
+    board_score = result.standings[0]["score"]
+    same = abs(board_score - direct) <= 1e-9 * max(1.0, abs(direct))
+    return Outcome(name, "equal" if same else "different", f"{direct:.6g} and {board_score:.6g}")
 
 
 def evalai(folder: Path) -> Iterator[Outcome]:
     """Compare each phase, split and value of an EvalAI repository."""
-    main, sent = folder / "evaluation_script" / "main.py", folder / "submission.json"
+    main, submission_file = folder / "evaluation_script" / "main.py", folder / "submission.json"
     for phase, annotated in _PHASES.items():
         name, truth = f"{folder.name}: {phase}", folder / "annotations" / annotated
         if not main.exists():
             return
-        if not truth.exists() or not sent.exists():
+        if not truth.exists() or not submission_file.exists():
             yield Outcome(name, "not run", "no annotations or submission beside it")
             continue
         runs = [
             subprocess.run(
-                [sys.executable, "-c", _EVALUATE, folder, truth, sent, phase],
+                [sys.executable, "-c", _EVALUATE, folder, truth, submission_file, phase],
                 capture_output=True, text=True, check=False, cwd=folder,
             )
             for _ in range(2)
@@ -173,7 +173,12 @@ def evalai(folder: Path) -> Iterator[Outcome]:
                         f"evalai:{main}(format=raw, phase={phase}, split={split!r}, value={key!r})"
                     )
                     outcome = _outcome(
-                        f"{name} {split} {key}", metric, truth, sent, SolutionColumns(), direct
+                        f"{name} {split} {key}",
+                        metric,
+                        truth,
+                        submission_file,
+                        SolutionColumns(),
+                        direct,
                     )
                     if direct != after[split][key] and outcome.status != "failed":
                         outcome = outcome._replace(status="equal", why="a random number")
@@ -209,12 +214,12 @@ def hugging_face(folder: Path) -> Iterator[Outcome]:
 
 
 def _evaluate_metric(path: Path, case: Case, key: str, direct: Any) -> Outcome:
-    given = {
+    arguments = {
         **case.given,
         **({"value": key} if key else {}),
         **({"config": case.config} if case.config else {}),
     }
-    metric = f"hf:{path}({', '.join(f'{name}={one!r}' for name, one in given.items())})"
+    metric = f"hf:{path}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
     ids = [f"r{row}" for row in range(len(case.truth["references"]))]
     columns = SolutionColumns(id="id", targets=tuple(case.truth), submission=tuple(case.sent))
     with tempfile.TemporaryDirectory() as folder:
@@ -234,11 +239,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--markdown", type=Path, help="also write the outcomes as a table")
-    given = parser.parse_args()
+    options = parser.parse_args()
     outcomes = []
-    for folder in (one.resolve() for one in given.folders):
+    for folder in (folder.resolve() for folder in options.folders):
         for outcome in (
-            *(one for path in _metric_files(folder) for one in kaggle(path)),
+            *(path_case for path in _metric_files(folder) for path_case in kaggle(path)),
             *evalai(folder),
             *hugging_face(folder),
         ):
@@ -246,13 +251,13 @@ def main() -> None:
             outcomes.append((folder.name, outcome))
     statuses = [outcome.status for _, outcome in outcomes]
     print({status: statuses.count(status) for status in sorted(set(statuses))})
-    if given.markdown:
+    if options.markdown:
         rows = [
             f"| {folder} | {outcome.name} | {outcome.status} | {outcome.why} |"
             for folder, outcome in outcomes
         ]
         head = ["| repository | metric | outcome | |", "|---|---|---|---|"]
-        given.markdown.write_text("\n".join([*head, *rows]) + "\n")
+        options.markdown.write_text("\n".join([*head, *rows]) + "\n")
 
 
 if __name__ == "__main__":

@@ -98,9 +98,9 @@ def test_other_names_are_explained(tmp_path: Path, name: str, sent: str, advice:
 
 
 def test_numbers_that_name_classes_are_explained(tmp_path: Path) -> None:
-    sent = "id,0.0,1.0,2.0\na,1,0,0\nb,0,1,0\nc,0,0,1\n"
+    text = "id,0.0,1.0,2.0\na,1,0,0\nb,0,1,0\nc,0,0,1\n"
     solution = _rows(list("abc"), ["0", "1", "2"])
-    _refused(tmp_path, solution, sent, PROBABILITIES, "decimal number here or in the solution")
+    _refused(tmp_path, solution, text, PROBABILITIES, "decimal number here or in the solution")
 
 
 FILES = {
@@ -142,11 +142,11 @@ def test_durations_are_seconds(tmp_path: Path) -> None:
 
 
 def _refused(
-    folder: Path, solution: str, sent: str | bytes, kind: PredictionKind, advice: str
+    folder: Path, solution: str, content: str | bytes, kind: PredictionKind, advice: str
 ) -> list[str]:
     """Return the lines about a file that is refused, after a check of what they say."""
     (folder / "s.csv").write_text(solution)
-    (folder / "t.csv").write_bytes(sent if isinstance(sent, bytes) else sent.encode())
+    (folder / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     form = SubmissionForm.of(read_solution(folder / "s.csv", kind=kind, columns=SolutionColumns()))
     lines = fault_lines(parse_submission(folder / "t.csv", form).faults)
     assert advice.casefold() in "\n".join(lines).casefold(), lines

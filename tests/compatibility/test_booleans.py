@@ -23,18 +23,18 @@ FORMS: dict[str, list[Any]] = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize("metric", ["accuracy", "f1", "mae", "brier", "roc_auc"])
 def test_truth_values_are_scored_as_1_and_0(metric: str) -> None:
-    found = set()
+    scores = set()
     for name, form in FORMS.items():
         teams = {}
         for sent_as, values in FORMS.items():
-            sent = [values[at] for at in (1, 0, 2, 3)]
-            sent[2] = sent[0]  # c is wrong
-            teams[sent_as] = {"id": list("badc"), "y": sent}
+            predictions = [values[index] for index in (1, 0, 2, 3)]
+            predictions[2] = predictions[0]  # c is wrong
+            teams[sent_as] = {"id": list("badc"), "y": predictions}
         board = arena.score({"id": list("abcd"), "y": form}, teams, metric=metric, intervals=False)
         assert not board.rejected, (name, board.rejected)
         assert len(board.standings) == len(FORMS)
-        found |= {row["score"] for row in board.standings}
-    assert len(found) == 1
+        scores |= {row["score"] for row in board.standings}
+    assert len(scores) == 1
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])

@@ -16,9 +16,9 @@ SENT = [0, 1, 2, 0, 2, 3, 1, 1, 3, 0]
 GRADES = ("low", "mid", "high", "top")
 
 
-def _board(truth: list[str], sent: list[str], metric: str, **columns: object) -> float:
+def _board(truth: list[str], predictions: list[str], metric: str, **columns: object) -> float:
     ids = list(map(str, range(len(truth))))
-    solution, team = {"id": ids, "y": truth}, {"id": ids, "y": sent}
+    solution, team = {"id": ids, "y": truth}, {"id": ids, "y": predictions}
     board = arena.score(solution, {"team": team}, metric=metric, intervals=False, **columns)
     assert not board.rejected
     return float(board.standings[0]["score"])
@@ -35,22 +35,22 @@ NUMBERS = {
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("values", "labels"), NUMBERS.values(), ids=NUMBERS)
 def test_kappa_takes_numbers_by_their_value(values: tuple[float, ...], labels: range) -> None:
-    truth, sent = ([str(values[code]) for code in codes] for codes in (TRUE, SENT))
+    truth, predictions = ([str(values[code]) for code in codes] for codes in (TRUE, SENT))
     place = {str(label): position for position, label in enumerate(labels)}
     expected = skm.cohen_kappa_score(
         [place[code] for code in truth],
-        [place[code] for code in sent],
+        [place[code] for code in predictions],
         weights="quadratic",
         labels=range(len(labels)),
     )
-    board = _board(truth, sent, "quadratic_weighted_kappa", classes=list(map(str, values)))
+    board = _board(truth, predictions, "quadratic_weighted_kappa", classes=list(map(str, values)))
     assert board == pytest.approx(expected, abs=1e-12)
 
 
 def test_kappa_takes_texts_in_the_declared_order_only() -> None:
-    truth, sent = ([GRADES[code] for code in codes] for codes in (TRUE, SENT))
+    truth, predictions = ([GRADES[code] for code in codes] for codes in (TRUE, SENT))
     expected = skm.cohen_kappa_score(TRUE, SENT, weights="quadratic", labels=range(4))
-    board = _board(truth, sent, "quadratic_weighted_kappa", classes=GRADES)
+    board = _board(truth, predictions, "quadratic_weighted_kappa", classes=GRADES)
     assert board == pytest.approx(expected, abs=1e-12)
     with pytest.raises(InputError, match="texts have none: declare it"):
         _board(truth, truth, "quadratic_weighted_kappa")

@@ -51,8 +51,10 @@ def test_points_in_time_match_in_every_form(tmp_path: Path, zone: str | None) ->
         for suffix in ("csv", "parquet"):
             path = _write(tmp_path / f"solution.{suffix}", ids, VALUES)
             solution = read_solution(path, kind=PredictionKind.VALUE)
-            for sent_form, sent in forms.items():
-                file = _write(tmp_path / f"team.{suffix}", sent.take([2, 0, 1]), [4.0, 1.0, 2.0])
+            for sent_form, instants in forms.items():
+                file = _write(
+                    tmp_path / f"team.{suffix}", instants.take([2, 0, 1]), [4.0, 1.0, 2.0]
+                )
                 read = parse_submission(file, SubmissionForm.of(solution))
                 assert read.values is not None, (written, sent_form, read.faults)
                 assert read.values.ravel().tolist() == VALUES
@@ -64,12 +66,12 @@ def test_other_points_in_time_do_not_match(tmp_path: Path) -> None:
         kind=PredictionKind.VALUE,
     )
     for other in ("2024-01-01 01:00:00Z", "2024-01-01 02:00:00", "2024-01-01 01:00:00.001"):
-        sent = _write(tmp_path / "t.csv", pa.array([other, "2024-01-02"]), [1, 2])
-        faults = parse_submission(sent, SubmissionForm.of(solution)).faults
+        file = _write(tmp_path / "t.csv", pa.array([other, "2024-01-02"]), [1, 2])
+        faults = parse_submission(file, SubmissionForm.of(solution)).faults
         assert {fault.kind for fault in faults} == {"unknown id", "missing id"}
     twice = pa.array(["2024-01-01T01:00:00", "2024-01-01 01:00"])
-    sent = _write(tmp_path / "t.csv", twice, [1, 2])
-    faults = parse_submission(sent, SubmissionForm.of(solution)).faults
+    file = _write(tmp_path / "t.csv", twice, [1, 2])
+    faults = parse_submission(file, SubmissionForm.of(solution)).faults
     assert {fault.kind for fault in faults} == {"duplicate id", "missing id"}
 
 
@@ -82,8 +84,8 @@ def test_accents_match_in_both_forms(tmp_path: Path, forms: tuple[str, str]) -> 
     columns = SolutionColumns(targets=(theirs["größe"],), classes=(theirs["café"], "b"))
     path = _write(tmp_path / "s.csv", [ours["é1"], ours["ö2"]], [ours["café"], "b"], ours["größe"])
     solution = read_solution(path, kind=PredictionKind.LABEL, columns=columns)
-    sent = [theirs["ö2"], theirs["é1"]]
-    file = _write(tmp_path / "t.csv", sent, ["b", theirs["café"]], theirs["größe"])
+    ids = [theirs["ö2"], theirs["é1"]]
+    file = _write(tmp_path / "t.csv", ids, ["b", theirs["café"]], theirs["größe"])
     read = parse_submission(file, SubmissionForm.of(solution))
     assert read.values is not None, read.faults
     assert read.values.ravel().tolist() == [0.0, 1.0]

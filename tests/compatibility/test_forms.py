@@ -177,7 +177,7 @@ def test_answers_that_pass_are_counted_without_bias(k: int) -> None:
     assert _scores(board) == pytest.approx(expected)
     with pytest.raises(InputError, match=r"'a' has 7 answers to the case 'c0', and pass@8 needs 8"):
         rank(table, columns=CaseColumns(repeat="auto"), aggregate="pass@8", resamples=20)
-    table["value"] = [0.5 * one for one in table["value"]]
+    table["value"] = [0.5 * value for value in table["value"]]
     with pytest.raises(InputError, match=r"right \(1\) or wrong \(0\)"):
         rank(table, columns=CaseColumns(repeat="auto"), aggregate="pass@1", resamples=20)
 
@@ -242,10 +242,10 @@ def test_an_id_of_several_columns(tmp_path: Path) -> None:
     gold = _write(tmp_path / "gold.tsv", "lp\tsid\tscore\nen-de\t1\t0.5\nen-fr\t1\t0.25\n")
     columns = SolutionColumns(id="lp,sid", targets=("score",))
     solution = read_solution(gold, kind=PredictionKind.VALUE, columns=columns)
-    for sent in (
+    for text in (
         "sid,score,lp\n1,2,en-fr\n1,1,en-de\n",
         'score,"lp,sid"\n2,en-fr|1\n1,en-de|1\n',
     ):
-        read = parse_submission(_write(tmp_path / "t.csv", sent), SubmissionForm.of(solution))
+        read = parse_submission(_write(tmp_path / "t.csv", text), SubmissionForm.of(solution))
         assert read.values is not None, read.faults
         assert read.values.ravel().tolist() == [1.0, 2.0]

@@ -82,14 +82,14 @@ def test_files_without_a_header_are_scored_with_and_without_one(write: Write) ->
     for name in ("bare", "named"):
         head = "id,y\n" if name == "named" else ""
         write(f"sent/{name}.csv", head + "s4,0.5\ns2,0.2\ns3,0.7\ns1,0.9\n")
-    sent, names = gold.parent / "sent", ["id", "y"]
-    board = arena.score(gold, sent, metric="brier", no_header=names, intervals=False)
+    folder, names = gold.parent / "sent", ["id", "y"]
+    board = arena.score(gold, folder, metric="brier", no_header=names, intervals=False)
     assert [standing["score"] for standing in board.standings] == [
         pytest.approx((0.25 + 0.04 + 0.1) / 4)
     ] * 2
     columns = SolutionColumns(no_header=("id", "y"))
-    assert len(validate(gold, sent, "brier", columns)[0]) == 2
-    rejected = validate(gold, sent, "brier", SolutionColumns(targets=("1",)))[1]
+    assert len(validate(gold, folder, "brier", columns)[0]) == 2
+    rejected = validate(gold, folder, "brier", SolutionColumns(targets=("1",)))[1]
     assert "no header" in {fault.kind for submission in rejected for fault in submission.faults}
 
 

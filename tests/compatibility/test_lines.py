@@ -70,12 +70,12 @@ def test_rows_are_numbered_in_the_order_of_each_file(
     tmp_path: Path, gold: str, no_header: list[str]
 ) -> None:
     (tmp_path / "gold.txt").write_text(gold)
-    sent = {"lines": "u\nu\nu\n", "short": "u\nu\n", "table": "line,label\n3,u\n1,u\n2,v\n"}
-    for team, labels in sent.items():
+    files = {"lines": "u\nu\nu\n", "short": "u\nu\n", "table": "line,label\n3,u\n1,u\n2,v\n"}
+    for team, labels in files.items():
         (tmp_path / f"{team}.txt").write_text(labels)
     board = arena.score(
         tmp_path / "gold.txt",
-        [tmp_path / f"{team}.txt" for team in sent],
+        [tmp_path / f"{team}.txt" for team in files],
         metric="accuracy",
         id="line",
         target="label",

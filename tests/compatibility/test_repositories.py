@@ -109,11 +109,11 @@ def test_runs_of_trec(take: Take, name: str, metric: str, measure: str) -> None:
     evaluation = pytest.importorskip("pytrec_eval")
     qrels, run = take(f"tests/{name}.qrels"), take(f"tests/{name}.run")
     board = arena.score(qrels, [run], metric=metric, resamples=20)
-    with qrels.open() as gold, run.open() as sent:
+    with qrels.open() as gold, run.open() as run_file:
         evaluator = evaluation.RelevanceEvaluator(
             evaluation.parse_qrel(gold), {measure.replace("recall_5", "recall.5")}
         )
-        values = evaluator.evaluate(evaluation.parse_run(sent))
+        values = evaluator.evaluate(evaluation.parse_run(run_file))
     official = sum(value[measure] for value in values.values()) / len(values)
     assert list(_scores(board).values()) == pytest.approx([official])
 
@@ -121,12 +121,15 @@ def test_runs_of_trec(take: Take, name: str, metric: str, measure: str) -> None:
 @pytest.mark.repository("allenai/aristo-leaderboard")
 @pytest.mark.parametrize("task", ["arc/data-easy", "arc/data-challenge", "openbookqa/data"])
 def test_answers_without_a_header(take: Take, task: str) -> None:
-    gold, sent = take(f"{task}/question-answers.jsonl"), take(f"{task}/dummy-predictions.csv")
+    gold, predictions = (
+        take(f"{task}/question-answers.jsonl"),
+        take(f"{task}/dummy-predictions.csv"),
+    )
     board = arena.score(
-        gold, [sent], metric="accuracy", no_header=["id", "answerKey"], resamples=20
+        gold, [predictions], metric="accuracy", no_header=["id", "answerKey"], resamples=20
     )
     keys = [json.loads(line) for line in gold.read_text().splitlines()]
-    answers = dict(line.split(",") for line in sent.read_text().splitlines())
+    answers = dict(line.split(",") for line in predictions.read_text().splitlines())
     official = sum(answers[key["id"]] == key["answerKey"] for key in keys) / len(keys)
     assert list(_scores(board).values()) == pytest.approx([official])
 
@@ -433,11 +436,11 @@ def test_references_in_blocks_of_lines(take: Take) -> None:
 @pytest.mark.repository("Sage-Bionetworks/challengescoring")
 def test_predictions_of_a_dream_challenge(take: Take) -> None:
     truth = pd.read_csv(take("tests/truth.csv"))
-    sent = {name: pd.read_csv(take(f"tests/{name}Sim.csv")) for name in ("good", "bad")}
-    teams = {name: table.rename(columns={"prediction": "value"}) for name, table in sent.items()}
+    tables = {name: pd.read_csv(take(f"tests/{name}Sim.csv")) for name in ("good", "bad")}
+    teams = {name: table.rename(columns={"prediction": "value"}) for name, table in tables.items()}
     board = arena.score(truth, teams, metric="spearman", id="patientId", resamples=20)
     official = {
         name: table["prediction"].corr(truth["value"], method="spearman")
-        for name, table in sent.items()
+        for name, table in tables.items()
     }
     assert _scores(board) == pytest.approx(official)

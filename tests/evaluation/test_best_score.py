@@ -128,23 +128,23 @@ def test_the_order_of_the_submissions_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2, (6, 30)).astype(float)
     order = rng.permutation(6)
-    one, other = correct(values), correct(values[order])
-    assert one.estimate == pytest.approx(other.estimate, rel=1e-11)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-4)
-    np.testing.assert_allclose(one.selected[order], other.selected)
+    in_order, reordered = correct(values), correct(values[order])
+    assert in_order.estimate == pytest.approx(reordered.estimate, rel=1e-11)
+    assert (in_order.low, in_order.high) == pytest.approx((reordered.low, reordered.high), rel=1e-4)
+    np.testing.assert_allclose(in_order.selected[order], reordered.selected)
 
 
 def test_only_winners_are_scored_on_the_other_rows():
     values = np.random.default_rng(0).random((8, 40))
     values[0] += 1
-    asked = []
+    calls = []
 
     def score_under(weights, submissions):
-        asked.append(submissions.tolist())
+        calls.append(submissions.tolist())
         return means(values)(weights, submissions)
 
     best = correct(values, score_under=score_under)
-    assert asked == [list(range(8)), [0]]
+    assert calls == [list(range(8)), [0]]
     assert best.estimate == pytest.approx(best.observed)
 
 
@@ -322,9 +322,9 @@ def test_rows_are_drawn_within_classes_where_the_metric_needs_them(study_of, tra
     study = study_of(Recorded(traits), truth, rng.integers(0, 2, (3, 40)), resamples=120)
     study.metric.seen.clear()
     corrected_best(study, np.random.default_rng(1), draws=30)
-    drawn = study.metric.seen[:30]
-    assert (set(drawn) == {4}) == stratified
-    assert stratified or len(set(drawn)) > 2
+    rows = study.metric.seen[:30]
+    assert (set(rows) == {4}) == stratified
+    assert stratified or len(set(rows)) > 2
 
 
 def test_several_targets_are_not_taken_for_classes(study_of):
@@ -390,11 +390,11 @@ def test_few_resamples_get_bonferroni():
 def test_resamples_without_a_score_are_left_out():
     resampled = joint(0.5, 2, 300)
     holed = np.insert(resampled, 7, np.nan, axis=1)
-    one, other = (
+    with_gaps, without = (
         best_score_interval(errors_of([0.8, 0.7]), each, greater_is_better=True, level=0.9)
         for each in (resampled, holed)
     )
-    assert one == other
+    assert with_gaps == without
 
 
 def test_the_upper_end_is_the_largest_of_those_who_stand_no_higher():
@@ -411,15 +411,15 @@ def test_the_upper_end_is_the_largest_of_those_who_stand_no_higher():
 
 def test_one_hopeless_submission_widens_neither_interval():
     errors, resampled = errors_of([0.9, 0.89, 0.1], [0.01, 0.02, 0.6]), joint(0.0, 3, 200)
-    given = {"greater_is_better": True, "level": 0.95}
+    options = {"greater_is_better": True, "level": 0.95}
     end = stats.norm.isf(0.025)
-    winner = winner_intervals(errors, resampled, **given)
+    winner = winner_intervals(errors, resampled, **options)
     assert winner.high[0] == pytest.approx(0.9 + 0.01 * end)
     best = best_score_interval(
-        errors, resampled, **given, may_be_first=np.array([True, True, False])
+        errors, resampled, **options, may_be_first=np.array([True, True, False])
     )
     assert best.ends == pytest.approx((winner.low[0], 0.89 + 0.02 * end))
-    everyone = best_score_interval(errors, resampled, **given)
+    everyone = best_score_interval(errors, resampled, **options)
     assert everyone.ends == pytest.approx((winner.low[0], 0.1 + 0.6 * end))
     losses = errors_of([-0.9, -0.89, -0.1], [0.01, 0.02, 0.6])
     mirrored = best_score_interval(
@@ -458,9 +458,9 @@ def test_submissions_far_behind_cost_nothing():
 def test_an_interval_is_withheld_with_the_reason():
     values = np.random.default_rng(0).random((3, 40))
     errors = replace(errors_of(values.mean(axis=1)), reasons=("Too few rows.",) * 3)
-    drawn = draws(40, 120)
+    weights = draws(40, 120)
     best = corrected_best_score(
-        errors, means(values)(drawn, np.arange(3)), means(values), drawn, drawn == 0,
+        errors, means(values)(weights, np.arange(3)), means(values), weights, weights == 0,
         greater_is_better=True,
     )  # fmt: skip
     assert np.isnan([best.low, best.high, *best.winners.low, *best.winners.high]).all()
@@ -553,7 +553,7 @@ def candidates_of(study, team, *, larger=True):
     """Return the study of the best submission of each team, selected on the ranked rows."""
     signed = study.scores if larger else -study.scores
     counting = np.array([
-        min(np.flatnonzero(team == code), key=lambda at: (-signed[at], at))
+        min(np.flatnonzero(team == code), key=lambda index: (-signed[index], index))
         for code in range(team.max() + 1)
     ])  # fmt: skip
     return replace(
@@ -587,9 +587,9 @@ def test_all_candidates_of_a_team_enter_the_correction(study_of, metrics, correl
     # The interval of a team alone allows for its own candidates and for no others.
     low, high = intervals_of_teams(board)
     singly = own_intervals(score_errors(every), every.level)
-    for code, at in enumerate(board.candidates.counting):
-        fair = (singly[1] if larger else singly[0])[at]
-        flattered = (singly[0] if larger else singly[1])[at]
+    for code, index in enumerate(board.candidates.counting):
+        fair = (singly[1] if larger else singly[0])[index]
+        flattered = (singly[0] if larger else singly[1])[index]
         assert (high if larger else low)[code] == fair
         assert (
             (low if larger else high)[code] == flattered
@@ -692,10 +692,10 @@ def test_independent_submissions_cost_at_most_bonferroni():
 
 def test_contenders_beyond_a_block_of_rows_count():
     """Three hundred that err together are one, whichever of them is independent of the others."""
-    for at in (0, 299):
+    for position in (0, 299):
         shared, own = joint(0.0, 2, 120)
         resampled = np.tile(shared, (300, 1))
-        resampled[at] = own
+        resampled[position] = own
         intervals = winner_intervals(
             errors_of(np.full(300, 0.5)), resampled, greater_is_better=True, level=0.8
         )
@@ -712,10 +712,10 @@ def test_resamples_that_are_known_are_not_scored_again(study_of, metrics, correl
     weights = np.column_stack([weights, np.ones(80, np.uint8)])  # the last one leaves no row out
     scores = np.column_stack([scores, scores[:, :1]])
     plain = corrected_best(study, np.random.default_rng(1), draws=25)
-    known = corrected_best(study, np.random.default_rng(9), draws=25, drawn=(weights, scores))
-    assert known.estimate == pytest.approx(plain.estimate, rel=1e-11)
-    np.testing.assert_allclose(known.selected, plain.selected)
-    assert (known.choices, known.low, known.high) == (25, plain.low, plain.high)
+    reused = corrected_best(study, np.random.default_rng(9), draws=25, drawn=(weights, scores))
+    assert reused.estimate == pytest.approx(plain.estimate, rel=1e-11)
+    np.testing.assert_allclose(reused.selected, plain.selected)
+    assert (reused.choices, reused.low, reused.high) == (25, plain.low, plain.high)
     with_all = corrected_best(study, np.random.default_rng(9), drawn=(weights, scores))
     assert with_all.estimate == pytest.approx(plain.estimate, rel=1e-11)
 
@@ -825,9 +825,9 @@ def test_an_interval_without_an_end_is_withheld_with_its_reason(study_of, n, fin
     study = study_of(MedianOfCases("median", greater_is_better=True), np.zeros(n), values)
     errors = score_errors(study)
     assert np.isfinite(own_intervals(errors, 0.95)).all()
-    asked = {"greater_is_better": True, "level": 0.95}
-    first = winner_intervals(errors, study.resampled, **asked)
-    best = best_score_interval(errors, study.resampled, **asked)
+    options = {"greater_is_better": True, "level": 0.95}
+    first = winner_intervals(errors, study.resampled, **options)
+    best = best_score_interval(errors, study.resampled, **options)
     assert np.isfinite([*first.low, *first.high, *best.ends]).all() == finite
     for reason in (*first.reasons, best.reason):
         assert reason == (

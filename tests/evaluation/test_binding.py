@@ -100,8 +100,8 @@ def joint_files(tmp_path: Path) -> Path:
     write_csv(tmp_path / "solution.csv", ["id", "y", "z", "age"], rows)
     header = ["second", "id", "first", "own_id"]
     for team, share in (("a", 0.9), ("b", 0.6)):
-        sent = [(z, id, y if rng.random() < share else "?", id) for id, y, z, _ in rows]
-        write_csv(tmp_path / "submissions" / f"{team}.csv", header, sent)
+        rows_of_team = [(z, id, y if rng.random() < share else "?", id) for id, y, z, _ in rows]
+        write_csv(tmp_path / "submissions" / f"{team}.csv", header, rows_of_team)
     write_csv(tmp_path / "submissions" / "c.csv", header, [("bad", id, "", "") for id in IDS])
     return tmp_path
 
@@ -164,14 +164,14 @@ def test_columns_apart_are_for_metrics_that_take_all_at_once(joint_files: Path) 
 
 
 def test_a_metric_that_cannot_be_bound_again_is_its_plugins_fault(joint_files: Path) -> None:
-    with pytest.raises(PluginError, match="'strange' failed while binding .*: TypeError") as told:
+    with pytest.raises(PluginError, match="'strange' failed while binding .*: TypeError") as error:
         score(
             joint_files / "solution.csv",
             [joint_files / "submissions"],
             ScoreSettings("joint", COLUMNS),
             manager=_manager(Unbindable()),
         )
-    assert "without for_rows" in str(told.value.__cause__)  # which --verbose prints
+    assert "without for_rows" in str(error.value.__cause__)  # which --verbose prints
 
 
 @pytest.mark.slow

@@ -81,9 +81,11 @@ def probabilities(truth: Any, seed: int = 1) -> Any:
 
 def combined(names: Any, how: str, weights: Any, data: Solution, *, by_task: bool) -> Any:
     metrics = {name: METRICS.resolve(name) for name in names}
-    known = {name: weight for name, weight in weights.items() if how != "worst"}
-    made = combined_metric(metrics, Combination(how, known), by_task=by_task, solution=data)
-    return bind(made, data, np.ones(N, dtype=np.bool_))
+    used_weights = {name: weight for name, weight in weights.items() if how != "worst"}
+    combination = combined_metric(
+        metrics, Combination(how, used_weights), by_task=by_task, solution=data
+    )
+    return bind(combination, data, np.ones(N, dtype=np.bool_))
 
 
 @pytest.mark.few(6)
@@ -96,7 +98,7 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
     counts = np.random.default_rng(2).integers(1, 4, size=(N, 3)).astype(np.uint8)
     resampled = score_under_weights(metric, data.truth, ArrayPredictions(block), counts)
     codes = [data.tasks == code for code in range(3)] if by_task else [np.ones(N, dtype=bool)]
-    given = 1.0 * np.array(
+    part_weights = 1.0 * np.array(
         [
             weights.get(name, 1.0) * (weights.get(task, 1.0) if by_task else 1.0)
             for _, task in zip(codes, data.task_names, strict=False)
@@ -104,9 +106,9 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
         ]
     )
     if how == "rows":
-        given *= np.repeat([rows.sum() for rows in codes], len(names))
+        part_weights *= np.repeat([rows.sum() for rows in codes], len(names))
     if how == "worst":
-        given[:] = 1.0
+        part_weights[:] = 1.0
     for b in range(3):
         of_parts = []
         for rows in codes:
@@ -115,12 +117,14 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
                 own = (block > 0.5).astype(int) if single.prediction == "label" else block
                 of_parts.append(
                     [
-                        single.score(data.truth[rows], one[rows], counts[rows, b].astype(float))
-                        for one in own
+                        single.score(
+                            data.truth[rows], submission[rows], counts[rows, b].astype(float)
+                        )
+                        for submission in own
                     ]
                 )
         larger = METRICS.resolve(names[0]).greater_is_better
-        expected = DEFINITIONS[how](np.array(of_parts), given / given.sum(), larger)
+        expected = DEFINITIONS[how](np.array(of_parts), part_weights / part_weights.sum(), larger)
         np.testing.assert_allclose(resampled[:, b], expected, rtol=1e-10)
     assert metric.greater_is_better == (how != "mean_rank" and larger)
     if how != "mean_rank":
@@ -161,7 +165,7 @@ def test_influence_values_are_the_effect_of_a_row(
     for row in (0, 40, 80):
         count = np.full(N, 1.0)
         count[row] += 1e-6
-        before, after = (metric.score(data.truth, block[0], one) for one in (None, count))
+        before, after = (metric.score(data.truth, block[0], weight) for weight in (None, count))
         change = (after - before) / 1e-6
         share = 1.0
         if by_task:  # the values allow for the mean of a task that is subtracted
@@ -178,16 +182,16 @@ def test_the_order_of_rows_does_not_matter() -> None:
     )
     once = np.ones((N, 1), dtype=np.uint8)
     for how in COMBINATIONS:
-        found = [
+        scores = [
             score_under_weights(
-                combined(("roc_auc",), how, {}, one, by_task=True),
-                one.truth,
+                combined(("roc_auc",), how, {}, problem, by_task=True),
+                problem.truth,
                 ArrayPredictions(values),
                 once,
             )
-            for one, values in ((data, block), (moved, block[:, order]))
+            for problem, values in ((data, block), (moved, block[:, order]))
         ]
-        np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+        np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
 
 
 def test_what_cannot_be_combined_is_refused_in_a_sentence() -> None:

@@ -82,8 +82,8 @@ def test_the_approximation_of_a_mean_is_exact() -> None:
     assert influence is not None
     scores = np.abs(SENT - TRUTH).mean(axis=1)
     linear = resampled_linearly(metric, influence, scores, 50, 11)
-    drawn = draw_resamples(influence.values.shape[1], 50, 11).weights[influence.groups]
-    assert linear == pytest.approx(np.abs(SENT - TRUTH) @ drawn / drawn.sum(axis=0))
+    weights = draw_resamples(influence.values.shape[1], 50, 11).weights[influence.groups]
+    assert linear == pytest.approx(np.abs(SENT - TRUTH) @ weights / weights.sum(axis=0))
 
 
 def _share_of_errors_among_large(errors: FloatArray) -> float:
@@ -165,7 +165,7 @@ def test_clusters_stay_together_and_classes_are_spread() -> None:
 def test_a_board_needs_a_tenth_of_the_calls_and_says_the_same() -> None:
     """The same metric by its row values is the reference: 4 teams whose errors differ."""
     metric = Whole(RMSE)
-    study, resampling, found = board(metric)
+    study, resampling, analysis = board(metric)
     assert len(metric.calls) == PROBES + M * (1 + CALLS)
     full = Whole(RMSE)
     _, by_calls, usual = board(full, full_bootstrap=True)
@@ -173,9 +173,9 @@ def test_a_board_needs_a_tenth_of_the_calls_and_says_the_same() -> None:
     assert by_calls.jackknife is None
     exact, _, pointwise = board(PluginManager().metrics.resolve("rmse"))
     for other in (usual, pointwise):
-        assert found.columns["rank_low"] == other.columns["rank_low"]
-        assert found.columns["rank_high"] == other.columns["rank_high"]
-        assert found.corrected.estimate == pytest.approx(other.corrected.estimate, rel=0.01)
+        assert analysis.columns["rank_low"] == other.columns["rank_low"]
+        assert analysis.columns["rank_high"] == other.columns["rank_high"]
+        assert analysis.corrected.estimate == pytest.approx(other.corrected.estimate, rel=0.01)
     spread = study.resampled.std(axis=1)
     assert spread == pytest.approx(exact.resampled.std(axis=1), rel=0.25)
     assert resampling.jackknife is not None

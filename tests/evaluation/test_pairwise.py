@@ -42,8 +42,8 @@ def test_scores_resamples_and_influence_values(ratios: bool) -> None:
     weights = RNG.integers(0, 3, (values.shape[1], 4)).astype(np.uint8)
     resampled = metric.resample(truth, values, weights)
     for b, weight in enumerate(weights.T):
-        drawn = values[:, np.repeat(np.arange(len(weight)), weight)]
-        assert resampled[:, b] == pytest.approx(_defined(drawn, ratios))
+        resample = values[:, np.repeat(np.arange(len(weight)), weight)]
+        assert resampled[:, b] == pytest.approx(_defined(resample, ratios))
     influence = metric.influence_values(truth, values)
     weight = np.ones(len(truth))
     for case in range(5):
@@ -61,7 +61,9 @@ def test_a_board_of_pairs() -> None:
     table = {"case": range(60), **{f"a{j}": row for j, row in enumerate(values)}}
     board = rank(table, greater_is_better=False, missing="pairwise", resamples=50)
     scores = {standing["team"]: standing["score"] for standing in board.standings}
-    assert scores == pytest.approx({f"a{j}": one for j, one in enumerate(_defined(values, True))})
+    assert scores == pytest.approx(
+        {f"a{j}": score for j, score in enumerate(_defined(values, True))}
+    )
     shares = next(
         finding.document for finding in board.findings if "fewest_shared" in finding.document
     )

@@ -36,11 +36,11 @@ def test_a_rank_is_one_more_than_the_number_of_better_scores(
 @SETTINGS
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 30), st.integers(1, 20))
 def test_ranks_of_ties_are_those_of_scipy(seed: int, k: int, n: int, values: int) -> None:
-    drawn = np.random.default_rng(seed).integers(0, values, (k, n)) / 7
-    assert (doubled_mean_ranks(drawn) == 2 * rankdata(drawn, axis=1)).all()
-    first, last = tied_ranks(drawn)
-    assert (first == rankdata(drawn, method="min", axis=0)).all()
-    assert (last == rankdata(drawn, method="max", axis=0)).all()
+    scores = np.random.default_rng(seed).integers(0, values, (k, n)) / 7
+    assert (doubled_mean_ranks(scores) == 2 * rankdata(scores, axis=1)).all()
+    first, last = tied_ranks(scores)
+    assert (first == rankdata(scores, method="min", axis=0)).all()
+    assert (last == rankdata(scores, method="max", axis=0)).all()
 
 
 def test_a_score_that_is_not_finite_is_not_ranked() -> None:
@@ -59,7 +59,7 @@ def test_each_resample_chooses_the_best_of_each_team_again(
     teams = tuple(rng.choice(["b", "a", "ä"], 9).tolist())
     best = best_of_each_team(scores, resampled, teams, greater_is_better=greater_is_better)
     pick = np.max if greater_is_better else np.min
-    names = [teams[at] for at in best.positions]
+    names = [teams[position] for position in best.positions]
     assert names == list(dict.fromkeys(teams))
     for position, name in enumerate(names):
         own = [team == name for team in teams]

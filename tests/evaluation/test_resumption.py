@@ -179,7 +179,7 @@ def test_scores_on_all_rows_continue(
     def scored() -> tuple[bytes, list[tuple[int, str]]]:
         failures: list[tuple[int, ScoringError]] = []
         scores = full_scores(Refuses(), TRUTH, ArrayPredictions(SENT), failures=failures)
-        return scores.tobytes(), [(at, str(error)) for at, error in failures]
+        return scores.tobytes(), [(position, str(error)) for position, error in failures]
 
     expected = scored()
     calls.clear()

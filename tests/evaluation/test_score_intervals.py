@@ -385,8 +385,8 @@ def test_a_median_of_groups_counts_groups(study_of):
 
 
 def test_ends_by_hand():
-    one = errors_of([2.0], 0.1)
-    assert np.ravel(interval_ends(one, 2.0)) == pytest.approx([1.8, 2.2])
+    errors = errors_of([2.0], 0.1)
+    assert np.ravel(interval_ends(errors, 2.0)) == pytest.approx([1.8, 2.2])
     loss = errors_of([2.0], 0.2, LOSS)
     assert np.ravel(interval_ends(loss, 2.0)) == pytest.approx([2 * np.exp(-0.2), 2 * np.exp(0.2)])
     r2 = errors_of([0.5], 0.05, (-np.inf, 1.0))
@@ -503,14 +503,14 @@ def test_a_mean_of_normal_rows_has_as_many_effective_units_as_rows():
 
 
 def test_a_score_that_no_row_changes_needs_both_bounds_and_their_rows():
-    for score_range, limit, given in (
+    for score_range, limit, is_given in (
         (SHARE, 30.0, True),
         (SHARE, np.inf, False),
         (LOSS, 30.0, False),
     ):
         errors = errors_of([0.5], np.nan, score_range, limit_units=limit)
-        assert (errors.why_none(0) is None) == given
-        assert np.isfinite(interval_ends(errors, 1.96)).all() == given
+        assert (errors.why_none(0) is None) == is_given
+        assert np.isfinite(interval_ends(errors, 1.96)).all() == is_given
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -630,9 +630,9 @@ def test_two_resamples_are_enough_and_one_is_not():
 
 def test_the_kurtosis_of_resamples_is_that_of_the_rows_over_their_number():
     rows, count = 50, 3_000
-    drawn = 2 + 0.1 * np.random.default_rng(0).standard_gamma(4.0, (1, count))
-    statistics = errors_from_resamples(np.array([2.0]), drawn, rows, score_range=LOSS)
-    excess = stats.kurtosis(drawn[0]) - 3 * np.sqrt(24 / count)
+    resampled = 2 + 0.1 * np.random.default_rng(0).standard_gamma(4.0, (1, count))
+    statistics = errors_from_resamples(np.array([2.0]), resampled, rows, score_range=LOSS)
+    excess = stats.kurtosis(resampled[0]) - 3 * np.sqrt(24 / count)
     assert statistics.degrees_of_freedom[0] == pytest.approx(2 * rows / (2 + rows * excess))
     normal = 2 + 0.1 * np.random.default_rng(0).standard_normal((1, count))
     assert errors_from_resamples(np.array([2.0]), normal, rows).degrees_of_freedom[0] == 49

@@ -312,9 +312,9 @@ def test_rounding_keeps_twelve_digits(value: float) -> None:
 def test_rounding_leaves_the_special_values_alone() -> None:
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-308, 5e-324])
     np.testing.assert_array_equal(round_significant(special)[:5], special[:5])
-    given = special.copy()
-    assert round_significant(given, overwrite=True).base is given.base or given.base is None
-    np.testing.assert_array_equal(given, round_significant(special))
+    values = special.copy()
+    assert round_significant(values, overwrite=True).base is values.base or values.base is None
+    np.testing.assert_array_equal(values, round_significant(special))
 
 
 @pytest.mark.parametrize(
@@ -331,9 +331,9 @@ def test_every_row_is_drawn_once_on_average(groups: dict[str, Any]) -> None:
 
 def test_halves_of_the_rows_are_drawn_within_classes_and_by_cluster() -> None:
     classes = np.repeat([0, 1, 2], [30, 7, 1])
-    drawn = draw_halves(38, 200, 0, strata=classes)
-    assert set(drawn.ravel()) == {0, 1}
-    sizes = np.array([drawn[classes == code].sum(axis=0) for code in range(3)])
+    halves = draw_halves(38, 200, 0, strata=classes)
+    assert set(halves.ravel()) == {0, 1}
+    sizes = np.array([halves[classes == code].sum(axis=0) for code in range(3)])
     assert (sizes[0] == 15).all()
     assert set(sizes[1]) == {3, 4}
     assert (sizes[2] == 1).all()  # a class never disappears
@@ -348,19 +348,19 @@ def test_halves_of_the_rows_are_drawn_within_classes_and_by_cluster() -> None:
 
 
 def test_what_is_derived_from_weights_is_shared_while_they_are_in_use_only():
-    weights, other, made = np.ones((3, 2), np.uint8), np.ones((3, 2), np.uint8), []
+    weights, other, calls = np.ones((3, 2), np.uint8), np.ones((3, 2), np.uint8), []
 
     def derive(given):
-        made.append(given)
+        calls.append(given)
         return given.sum()
 
     for _ in range(2):
         derived_once(weights, derive)
-    assert len(made) == 2
+    assert len(calls) == 2
     with shared_weights(weights), shared_weights(weights):
         for _ in range(3):
             assert derived_once(weights, derive) == 6
             derived_once(other, derive)
-    assert [one is weights for one in made[2:]] == [True, False, False, False]
+    assert [derived is weights for derived in calls[2:]] == [True, False, False, False]
     derived_once(weights, derive)
-    assert len(made) == 7
+    assert len(calls) == 7

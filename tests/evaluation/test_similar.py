@@ -111,10 +111,10 @@ def test_of_very_many_only_the_last_of_each_team_is_compared(
     values[21] = values[20] + 1e-7  # the last of two teams
     values[4] = values[3] + 1e-7  # nearly identical, not the last
     teams = [f"t{number % 8}" for number in range(24)]
-    found = similar_submissions(
+    groups = similar_submissions(
         ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE, block=5
     )
-    assert {group.submissions for group in found} == {(0, 7), (3, 4), (20, 21)}
+    assert {group.submissions for group in groups} == {(0, 7), (3, 4), (20, 21)}
     monkeypatch.setattr("arena.evaluation.similar.MOST_COMPARED", 10)
     fewer = similar_submissions(
         ArrayPredictions(values), list(range(24)), teams, PredictionKind.VALUE
@@ -136,8 +136,8 @@ def test_copies_of_which_a_part_was_changed_are_found_by_equal_numbers(
     assert "of the predictions differ" in describe_similar(group)
     # Rounded numbers agree by chance, and so do predictions of rows that are known to be 0.
     assert found(copied.round(1), kind) == []
-    known = np.where(TRUTH < 1, 0.0, probabilities)
-    assert found(known, kind) == []
+    with_zeros = np.where(TRUTH < 1, 0.0, probabilities)
+    assert found(with_zeros, kind) == []
     assert found(copied[:, 590:610], kind) == []  # too few rows to tell
 
 
@@ -166,20 +166,27 @@ def test_submissions_that_are_known_to_be_equal_are_not_read_again(
             return Counted(self.values[submissions])
 
     several = [
-        similar_submissions(Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **given)
-        for given in ({}, {"first_equal": first})
+        similar_submissions(
+            Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **options
+        )
+        for options in ({}, {"first_equal": first})
     ]
     assert several[0] == several[1] != ()
     assert read == [M, 9]
     # Of many, only the last new one of each team and those with equals are read.
     monkeypatch.setattr("arena.evaluation.similar.MOST_COMPARED", 8)
     few = [
-        similar_submissions(Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **given)
-        for given in ({}, {"first_equal": first})
+        similar_submissions(
+            Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **options
+        )
+        for options in ({}, {"first_equal": first})
     ]
     assert few[0] == few[1] != ()
-    needed = {int(at) for at in first if (first == at).sum() > 1}
-    needed |= {max(at for at in set(first.tolist()) if names[at] == name) for name in names}
+    needed = {int(position) for position in first if (first == position).sum() > 1}
+    needed |= {
+        max(position for position in set(first.tolist()) if names[position] == name)
+        for name in names
+    }
     assert read[2:] == [M, len(needed)]
     assert len(needed) < 9
 
@@ -193,7 +200,7 @@ def test_equal_columns_are_counted_for_every_pair(codes: int, sparse: bool) -> N
     assert (columns.pairs is not None) == sparse
     counts = (table[:, np.newaxis] == table).sum(axis=2)
     for least, start, stop in ((1, 0, 300), (1, 3, 18), (20, 0, 256), (20, 256, 300)):
-        wanted = np.argwhere(np.triu(counts >= least, k=1))
-        wanted = wanted[(wanted[:, 0] >= start) & (wanted[:, 0] < stop)]
-        found = np.stack(columns.at_least(least, start, stop), axis=1)
-        np.testing.assert_array_equal(found, wanted)
+        expected = np.argwhere(np.triu(counts >= least, k=1))
+        expected = expected[(expected[:, 0] >= start) & (expected[:, 0] < stop)]
+        pairs = np.stack(columns.at_least(least, start, stop), axis=1)
+        np.testing.assert_array_equal(pairs, expected)

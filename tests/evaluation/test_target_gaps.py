@@ -76,23 +76,23 @@ def test_each_target_counts_by_the_rows_that_have_it(metric: Metric | str, oracl
     solution = _read(frame, metric)
     truth = frame[[*TARGETS]].to_numpy()
     is_label = metric.prediction is PredictionKind.LABEL
-    sent = rng.random((2, N_ROWS, 3)) + 0.3 * np.nan_to_num(truth)
-    sent = (sent > 0.6).astype(float) if is_label else sent
+    submissions = rng.random((2, N_ROWS, 3)) + 0.3 * np.nan_to_num(truth)
+    submissions = (submissions > 0.6).astype(float) if is_label else submissions
     whole = metric_of_solution(metric, solution)
     rows = solution.usage != np.uint8(Usage.IGNORED)
     bound = bind(whole, solution, rows)
     assert has_gaps(bound)
 
     def expected(counts: npt.NDArray[Any], predicted: npt.NDArray[Any]) -> float:
-        drawn = np.repeat(np.arange(N_ROWS), counts)
+        rows_drawn = np.repeat(np.arange(N_ROWS), counts)
         scores = []
         for number in range(3):
-            labels, other = truth[drawn, number], predicted[drawn, number]
+            labels, other = truth[rows_drawn, number], predicted[rows_drawn, number]
             scores.append(oracle(labels[~np.isnan(labels)], other[~np.isnan(labels)]))
         return float(np.mean(scores))
 
     weights = rng.multinomial(N_ROWS, [1 / N_ROWS] * N_ROWS, 5).T.astype(np.uint8)
-    for predicted in sent:
+    for predicted in submissions:
         once = expected(np.ones(N_ROWS, dtype=np.uint8), predicted)
         assert bound.score(solution.truth, predicted) == pytest.approx(once)
         for counts in weights.T:
@@ -100,14 +100,14 @@ def test_each_target_counts_by_the_rows_that_have_it(metric: Metric | str, oracl
             assert score == pytest.approx(expected(counts, predicted))
     if isinstance(metric, OpaqueRmse):
         return
-    resampled = resample_block(bound, solution.truth, sent, weights)
-    exact = [[expected(counts, predicted) for counts in weights.T] for predicted in sent]
+    resampled = resample_block(bound, solution.truth, submissions, weights)
+    exact = [[expected(counts, predicted) for counts in weights.T] for predicted in submissions]
     np.testing.assert_allclose(resampled, exact)
-    values = influence_values(bound, solution.truth, sent)
+    values = influence_values(bound, solution.truth, submissions)
     assert values is not None
     moved = np.ones((N_ROWS, 2), dtype=np.uint8)
     moved[7, 1] = 2
-    change = np.diff(resample_block(bound, solution.truth, sent, moved), axis=1)[:, 0]
+    change = np.diff(resample_block(bound, solution.truth, submissions, moved), axis=1)[:, 0]
     np.testing.assert_allclose(values[:, 7] / N_ROWS, change, atol=0.02)
 
 
@@ -121,8 +121,8 @@ def test_a_part_of_the_rows_has_its_own_gaps() -> None:
     half = bound.for_rows(context_of(solution, rows))
     whole = _read(frame[rows].reset_index(drop=True), metric)
     alone = bind(metric_of_solution(metric, whole), whole, np.ones(rows.sum(), dtype=np.bool_))
-    sent = np.random.default_rng(2).random((rows.sum(), 3))
-    assert half.score(solution.truth[rows], sent) == alone.score(whole.truth, sent)
+    predictions = np.random.default_rng(2).random((rows.sum(), 3))
+    assert half.score(solution.truth[rows], predictions) == alone.score(whole.truth, predictions)
 
 
 def test_a_value_in_a_gap_is_one_of_the_others(tmp_path: Path) -> None:

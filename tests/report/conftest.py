@@ -28,8 +28,8 @@ def competition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Competitio
             "analysis": {"resamples": 200},
         }
     )
-    made = Competition.create(folder / "c", folder / "solution.csv", settings, seed=1)
-    with made as competition:
+    created = Competition.create(folder / "c", folder / "solution.csv", settings, seed=1)
+    with created as competition:
         for file, team in zip(files, (*HOSTILE, BASELINE), strict=True):
             assert competition.submit(file, team).status == "accepted"
         competition.submit(folder / "refused.csv", "refused team")

@@ -89,8 +89,8 @@ def test_the_facts_of_a_competition_are_those_of_its_state(
 
 
 def test_each_row_has_the_last_entry_of_its_team() -> None:
-    sent = {"a": "2026-03-01T12:30:45+00:00", "b": "2026-02-28T01:02:03+00:00"}
-    entries = last_entries(SimpleNamespace(last_entries=lambda: sent))  # type: ignore[arg-type]
+    times = {"a": "2026-03-01T12:30:45+00:00", "b": "2026-02-28T01:02:03+00:00"}
+    entries = last_entries(SimpleNamespace(last_entries=lambda: times))  # type: ignore[arg-type]
     assert entries == {"a": "2026-03-01 12:30", "b": "2026-02-28 01:02"}
     board = Board("b", "", "", (Column("team", "", ("a", "c", "b")),))
     *_, column = with_last_entries(board, ["a", "c", "b"], entries).columns
@@ -144,10 +144,10 @@ def test_how_to_submit_says_how_often_and_where(
         "arena.report.for_participants.sample_note", lambda *_: "A file of ids,\nas the sample. "
     )
     metrics = SimpleNamespace(resolve=lambda _: None)
-    given = SimpleNamespace(
+    view = SimpleNamespace(
         settings=Settings.of(metric="mae", **settings), has_ended=has_ended, solution=None,
         manager=SimpleNamespace(metrics=metrics),
     )  # fmt: skip
-    section = how_to_submit(given)  # type: ignore[arg-type]
+    section = how_to_submit(view)  # type: ignore[arg-type]
     assert section.title == "How to submit"
     assert section.text.split("\n\n") == ["A file of ids, as the sample.", *paragraphs]

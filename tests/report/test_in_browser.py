@@ -69,10 +69,12 @@ def test_no_request_leaves_and_nothing_is_said(visit: Visit, file: Path) -> None
 
 
 def test_every_chart_has_marks(visit: Visit) -> None:
-    drawn = visit.page.evaluate(MARKS)
-    assert len(drawn) >= 5
-    assert {"chart-rank-intervals", "chart-wins", "chart-best-score"} <= {one[0] for one in drawn}
-    for name, marks, fault in drawn:
+    charts = visit.page.evaluate(MARKS)
+    assert len(charts) >= 5
+    assert {"chart-rank-intervals", "chart-wins", "chart-best-score"} <= {
+        chart[0] for chart in charts
+    }
+    for name, marks, fault in charts:
         assert not fault, name
         assert marks > 0, name
 
@@ -141,8 +143,8 @@ def test_searching_and_print(browser: Any, file: Path) -> None:
     field = visit.page.get_by_label("Find a team").first
     field.fill("SCRIPT")
     assert visit.teams() == [SCRIPT]
-    said = visit.page.locator("output").first
-    assert said.text_content() == f"1 of {len(HOSTILE)} teams"
+    status = visit.page.locator("output").first
+    assert status.text_content() == f"1 of {len(HOSTILE)} teams"
     visit.page.emulate_media(media="print")
     assert visit.page.locator("#table-board tbody tr").count() == len(HOSTILE)
     assert all(row.is_visible() for row in visit.page.locator("#table-board tbody tr").all())

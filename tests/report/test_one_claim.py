@@ -61,8 +61,8 @@ CLAIMS = {
 OF_THE_FIRST = ("one leads", "some may lead", "none leads", "no ranks", "nothing to compare")
 EXCLUDE = [
     *itertools.combinations(OF_THE_FIRST, 2),  # a board says one of these
-    *((one, "due to chance") for one in OF_THE_FIRST),  # whoever is first, the rows decide
-    *((one, "stands out") for one in OF_THE_FIRST),
+    *((claim, "due to chance") for claim in OF_THE_FIRST),  # whoever is first, the rows decide
+    *((claim, "stands out") for claim in OF_THE_FIRST),
     ("no ranks", "ranks"),
     ("no ranks", "winner's interval"),
     ("nothing to compare", "ranks"),
@@ -251,20 +251,22 @@ def problems_of_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def problems(text: str, document: Mapping[str, Any]) -> list[str]:
     """Return the contradictions of a board: in its sentences, and with its own columns."""
-    made = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
-    contradictions = [f"{one} and {other}" for one, other in EXCLUDE if {one, other} <= made]
+    claims = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
+    contradictions = [
+        f"{claim} and {other}" for claim, other in EXCLUDE if {claim, other} <= claims
+    ]
     rows, m = document["standings"], len(document["standings"])
     withheld = rows[0]["rank_low"] is None
     possible = [row["team"] for row in rows if row["possible_winner"]]
     contradictions += [] if withheld else problems_of_columns(rows)
-    if withheld != ("no ranks" in made):
+    if withheld != ("no ranks" in claims):
         contradictions.append("the ranks are withheld silently, or said to be")
     expected = "one leads" if len(possible) == 1 else "some may lead"
     expected = "none leads" if len(possible) == m else expected
     expected = "nothing to compare" if m == 1 else "no ranks" if withheld else expected
-    if expected not in made:
+    if expected not in claims:
         contradictions.append(
-            f"{len(possible)} of {m} may be first, but the claims are {sorted(made)}"
+            f"{len(possible)} of {m} may be first, but the claims are {sorted(claims)}"
         )
     for count in re.findall(r"([\d,]+) of [\d,]+ \w+ may truly be the best", text):
         if int(count) != len(possible):
@@ -287,14 +289,14 @@ def problems(text: str, document: Mapping[str, Any]) -> list[str]:
 
 def test_the_table_finds_what_used_to_be_said() -> None:
     """Sentences that boards had once, together."""
-    said = (
+    text = (
         "The submission on rank 1 is better than each of the other 3 (95% confidence). "
         "The winner's lead is within what selection explains. It holds not at 95% confidence. "
         "With other test rows the ranks would have been different."
     )
-    made = {name for name, pattern in CLAIMS.items() if re.search(pattern, said)}
-    assert {"one leads", "due to chance", "not at the level", "at the level"} <= made
-    assert sum({one, other} <= made for one, other in EXCLUDE) >= 3
+    claims = {name for name, pattern in CLAIMS.items() if re.search(pattern, text)}
+    assert {"one leads", "due to chance", "not at the level", "at the level"} <= claims
+    assert sum({claim, other} <= claims for claim, other in EXCLUDE) >= 3
 
 
 MORE = [

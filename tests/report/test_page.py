@@ -48,8 +48,10 @@ HEADINGS = [
 
 
 def headings(html: str, level: int = 2) -> list[str]:
-    shown = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
-    return [unescape(heading) for heading in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", shown)]
+    visible = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+    return [
+        unescape(heading) for heading in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", visible)
+    ]
 
 
 @pytest.mark.slow
@@ -135,11 +137,11 @@ def test_charts_are_vega_lite_with_their_data(html: str) -> None:
 @pytest.mark.slow
 def test_a_result_draws_the_same_charts(competition: Competition, report: Report) -> None:
     result = final_board(competition)
-    drawn = {chart.name: chart for section in report.sections for chart in section.charts}
+    charts = {chart.name: chart for section in report.sections for chart in section.charts}
     for name in ("rank-intervals", "wins", "score-intervals", "best-score", "shake-up"):
         document = result.chart(name).to_dict()
         for key in ("layer", "width", "height"):
-            assert document[key] == drawn[name].specification[key]
+            assert document[key] == charts[name].specification[key]
 
 
 def private_figures(result: ScoreResult) -> set[str]:
@@ -196,8 +198,8 @@ def test_the_final_page_is_for_participants(competition: Competition) -> None:
     text = text_of(html)
     assert report.rejections is None
     assert not report.technical
-    for shown in ("is first of", "Rules", "last entry (UTC)", "Deadline", "not limited"):
-        assert shown in text
+    for text_part in ("is first of", "Rules", "last entry (UTC)", "Deadline", "not limited"):
+        assert text_part in text
     assert competition.head() in text
     for hidden in (competition.solution.sha256, "refused team", "What was rejected", "numpy"):
         assert hidden not in text
@@ -230,11 +232,11 @@ def test_of_the_findings_the_final_page_has_the_boards_only(
 def test_every_board_names_its_teams(
     competition: Competition, make: Callable[[Competition], Report]
 ) -> None:
-    sent = {record.team for record in competition.records()}
+    teams = {record.team for record in competition.records()}
     for board in make(competition).boards:
         rank, team, *_ = board.columns
         assert (rank.title, team.title) == ("rank", "team")
-        assert {cell.removesuffix(" (baseline)") for cell in team.cells} <= sent
+        assert {cell.removesuffix(" (baseline)") for cell in team.cells} <= teams
 
 
 class Provider:
@@ -281,8 +283,8 @@ def test_a_plugin_sees_no_private_row_for_a_public_page() -> None:
     public = PublicBoard("T", "accuracy", True, rows)
     html = page(public_report(public, manager_with(plugin)))
     assert headings(html) == ["The public board", "Open to all", "How it was computed"]
-    (given,) = plugin.given
-    assert (given.split, given.study, given.findings, given.inputs) == ("public", None, (), ())
+    (inputs,) = plugin.given
+    assert (inputs.split, inputs.study, inputs.findings, inputs.inputs) == ("public", None, (), ())
     assert not page(public_report(public, manager_with(plugin), sections=False)).count(
         "Open to all"
     )
@@ -331,11 +333,11 @@ def test_the_head_says_who_is_first_and_who_may_be() -> None:
 def test_a_board_of_one_team_compares_nothing() -> None:
     labels, usage = np.arange(40) % 2, np.where(np.arange(40) < 20, "Public", "Private")
     solution = {"id": np.arange(40), "target": labels, "Usage": usage}
-    one = score(solution, {"a": np.arange(40) / 40}, metric="roc_auc", resamples=20)
-    assert board_sections(one) == []
-    titles = [column.title for column in private_board(one).columns]
+    board = score(solution, {"a": np.arange(40) / 40}, metric="roc_auc", resamples=20)
+    assert board_sections(board) == []
+    titles = [column.title for column in private_board(board).columns]
     assert titles == ["rank", "team", "score", "score interval", "public score"]
-    report = board_report(one, PluginManager())
+    report = board_report(board, PluginManager())
     assert report.verdicts == (
         "a has roc_auc 0.5500.",
         "There is one submission and nothing to compare it with.",
@@ -474,8 +476,8 @@ def test_the_first_line_of_a_folded_part_is_its_picture_table_or_sentence() -> N
             return parts
 
     html = page(board_report(a_result(), manager_with(Parts())))
-    found = re.findall(r'<details class="folded">.*?<span>(.*?)</span>', html, flags=re.DOTALL)
-    assert found[:5] == ["A picture.", "A table", "One two.", "One sentence.", "No end"]
+    titles = re.findall(r'<details class="folded">.*?<span>(.*?)</span>', html, flags=re.DOTALL)
+    assert titles[:5] == ["A picture.", "A table", "One two.", "One sentence.", "No end"]
 
 
 def test_a_board_report_lists_what_it_was_given_and_each_verdict_once() -> None:

@@ -27,11 +27,11 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commands")
     write_files(folder)
     run = partial(run_here, cwd=folder)
-    made = run(
+    creation = run(
         "init", "c", "--solution", "solution.csv", *UNPROTECTED, "--metric", "roc_auc", "--seed", 1,
         "--title", "A <b>title",
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    assert creation.returncode == 0, creation.stderr
     settings = folder / "c" / "competition.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text.replace("resamples = 1000", "resamples = 100"), encoding="utf-8")
@@ -70,8 +70,8 @@ def test_report_before_and_after_the_end(run: Run, folder: Path) -> None:
     assert json.loads(run("audit", "-C", "c", "--json").stdout)["events"] == events
     assert (folder / "page.html").read_bytes() == (folder / "end.html").read_bytes()
     text = text_of((folder / "page.html").read_text(encoding="utf-8"))
-    for shown in ("A <b>title", SCRIPT, "Disqualified: two <accounts>", "refused.csv of late"):
-        assert shown in text
+    for sentence in ("A <b>title", SCRIPT, "Disqualified: two <accounts>", "refused.csv of late"):
+        assert sentence in text
 
 
 def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: Path) -> None:
@@ -79,9 +79,9 @@ def test_a_board_that_changed_since_is_not_reported_as_final(run: Run, folder: P
     assert run("submit", "-C", "c", "5.csv", "--team", "newcomer").returncode == 0
     refused = run("report", "-C", "c", "--out", "page.html")
     assert refused.returncode == 2
-    said = [line for line in refused.stderr.splitlines() if not line.endswith("…")]  # progress
-    assert len(said) == 1
-    assert said[0].endswith("Run arena finalize again first.")
+    messages = [line for line in refused.stderr.splitlines() if not line.endswith("…")]  # progress
+    assert len(messages) == 1
+    assert messages[0].endswith("Run arena finalize again first.")
     assert not (folder / "page.html").exists()
 
 
@@ -93,15 +93,15 @@ def test_the_report_says_what_changed_while_it_ran(run: Run, folder: Path) -> No
     done = run("finalize", "-C", "c", "--report", "page.html")
     assert done.returncode == 0, done.stderr
     text = text_of((folder / "page.html").read_text(encoding="utf-8"))
-    _, _, told = text.partition("How it was computed")
-    for shown in (
+    _, _, details = text.partition("How it was computed")
+    for sentence in (
         "What changed while it ran",
         "analysis.resamples from 1000 to 100.",
         "public.mechanism from full to kaggle.",
         "The public board was released again for 2 submissions",
         "Scored again, revision 2: the metric from roc_auc to average_precision. It changed",
     ):
-        assert shown in told
+        assert sentence in details
     assert run("report", "-C", "c", "--out", "public.html", "--public").returncode == 0
     public = text_of((folder / "public.html").read_text(encoding="utf-8"))
     assert "mechanism from" not in public
@@ -117,8 +117,8 @@ def test_the_public_pages_at_any_time(run: Run, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
         text = text_of((folder / "public.html").read_text(encoding="utf-8"))
         assert SCRIPT in text
-        for said in ("How to submit", "last entry (UTC)", "Updated", "Last hash of the record"):
-            assert said in text
+        for sentence in ("How to submit", "last entry (UTC)", "Updated", "Last hash of the record"):
+            assert sentence in text
         for left_out in ("refused", "late", "accounts", "Disqualified", "0.csv"):
             assert left_out not in text.replace("related", "")
     private = run("leaderboard", "-C", "c", "--html", "x.html", "--private")
@@ -165,8 +165,8 @@ def test_a_report_has_the_heading_that_the_organiser_gives(run: Run, folder: Pat
     score = ("score", "solution.csv", "0.csv", "--metric", "roc_auc", "--resamples", 20)
     (folder / "logo.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     heading = ("--title", "Churn <2027>", "--organiser", "A & B", "--date", "1 May 2027")
-    made = run(*score, *heading, "--logo", "logo.svg", "--report", "page.html")
-    assert made.returncode == 0, made.stderr
+    process = run(*score, *heading, "--logo", "logo.svg", "--report", "page.html")
+    assert process.returncode == 0, process.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "<title>Churn &lt;2027&gt;</title>" in page
     assert "<bdi>A &amp; B</bdi><bdi>1 May 2027</bdi>" in page

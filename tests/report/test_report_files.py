@@ -198,10 +198,10 @@ def test_a_chart_is_drawn_on_paper_where_its_names_fit(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    drawn: list[dict[str, Any]] = []
+    papers: list[dict[str, Any]] = []
 
     def to_pdf(paper: dict[str, Any], **_: Any) -> bytes:
-        drawn.append(paper)
+        papers.append(paper)
         return b"%PDF"
 
     monkeypatch.setattr("vl_convert.vegalite_to_pdf", to_pdf)
@@ -213,10 +213,10 @@ def test_a_chart_is_drawn_on_paper_where_its_names_fit(
     assert written == [
         "one.svg", "one.png", *(f"one-{width}.pdf" for width in widths), "one.vl.json"
     ]  # fmt: skip
-    assert [paper["width"] for paper in drawn] == [
+    assert [paper["width"] for paper in papers] == [
         {"1column": 241, "2columns": 504}[width] for width in widths
     ]
-    for paper in drawn:
+    for paper in papers:
         assert paper["height"] == {"step": 12}
         assert paper["autosize"] == {"type": "fit-x", "contains": "padding"}
         for part in ("axis", "legend"):

@@ -71,10 +71,10 @@ def outcome_of(**changes: Any) -> CompetitionOutcome:
     teams = tuple(
         TeamOutcome(
             team=name, kind=kind, conduct=conduct, submissions=submissions, public_rank=None,
-            shown=shown, public_score=shown, rank=rank, rank_low=1, rank_high=2, score=score,
+            shown=public, public_score=public, rank=rank, rank_low=1, rank_high=2, score=score,
             true_rank=true_rank, true_score=true_score,
         )
-        for name, (kind, conduct, submissions, shown, rank, score, true_rank, true_score)
+        for name, (kind, conduct, submissions, public, rank, score, true_rank, true_score)
         in TEAMS.items()
     )  # fmt: skip
     outcome = CompetitionOutcome(
@@ -226,10 +226,10 @@ def test_the_summary_has_the_true_score_of_the_winner(
     best: dict[str, Any], of_one: list[str], of_two: list[str]
 ) -> None:
     names = "True score", "The winner's true score, corrected for selection"
-    for teams, name, said in ((1, names[0], of_one), (2, names[1], of_two)):
+    for teams, name, lines in ((1, names[0], of_one), (2, names[1], of_two)):
         summary = board_summary(board_of(*[{}] * teams, best_score_corrected=best))
         assert summary is not None
-        assert summary.lines == tuple((name, text) for text in said)
+        assert summary.lines == tuple((name, text) for text in lines)
 
 
 def test_the_summary_shows_eight_places_with_bars_to_the_last_rank_of_theirs() -> None:
@@ -301,9 +301,11 @@ def test_the_section_on_wins_names_who_came_first_most_often(
 ) -> None:
     sections = board_sections(board_of(*({"win_rate": rate} for rate in rates)))
     wins = [section for section in sections if section.title == WINS]
-    drawn = "The rows were drawn again from themselves 100 times."
+    first_sentence = "The rows were drawn again from themselves 100 times."
     last = "This describes these rows. Which teams may truly be the best is told by the ranks."
-    assert [section.text for section in wins] == ([f"{drawn} {said} {last}"] if said else [])
+    assert [section.text for section in wins] == (
+        [f"{first_sentence} {said} {last}"] if said else []
+    )
     assert [len(section.charts) for section in wins] == ([charts] if said else [])
 
 
@@ -360,9 +362,9 @@ def test_pairs_in_the_same_order_are_counted_in_every_part_of_a_long_board() -> 
 def test_the_section_on_ranks_counts_the_comparisons() -> None:
     ranked = [{"rank_low": 1, "rank_high": 3}] * 3
     counted = Finding("ranks", "", {"not_offered": None, "comparisons": 1_234})
-    for findings, said in (((), "all 6 comparisons"), ((counted,), "all 1,234 comparisons")):
+    for findings, comparisons in (((), "all 6 comparisons"), ((counted,), "all 1,234 comparisons")):
         (text,) = texts_of(board_of(*ranked, findings=findings), "How certain each rank is")
-        assert f"at once, over {said} of one team with another" in text
+        assert f"at once, over {comparisons} of one team with another" in text
         assert "The picture shows" not in text
     withheld = Finding("ranks", "", {"not_offered": "Too few rows."})
     (section,) = board_sections(board_of(*ranked, findings=(withheld,)))
@@ -373,15 +375,19 @@ def test_the_section_on_ranks_counts_the_comparisons() -> None:
 
 
 def test_a_picture_of_more_than_fifty_teams_says_that_it_shows_the_first() -> None:
-    for teams, said in ((50, []), (51, ["the first 50 of 51"]), (2_000, ["the first 50 of 2,000"])):
+    for teams, counts in (
+        (50, []),
+        (51, ["the first 50 of 51"]),
+        (2_000, ["the first 50 of 2,000"]),
+    ):
         rows = [
             {**dict.fromkeys(STANDING_COLUMNS), "team": f"t{place}", "rank": place, "rank_low": 1}
             | {"rank_high": place}
             for place in range(1, teams + 1)
         ]
         (section,) = board_sections(a_result(standings=tuple(rows)))
-        shown = re.findall("The picture shows (.*?); the board above lists all teams", section.text)
-        assert shown == said
+        parts = re.findall("The picture shows (.*?); the board above lists all teams", section.text)
+        assert parts == counts
 
 
 def test_the_section_on_scores_corrects_the_best_one() -> None:
@@ -507,8 +513,8 @@ def simulated(**changes: Any) -> RankSimulation:
     settings = RanksRequest(
         metric="accuracy", test_rows=(50, 100), competitors=(2, 3), tests=20, seed=4
     )
-    shown = {rows: np.full((3, 20), 0.5) for rows in (50, 100)}
-    scores = ModelScores(np.array([0.9, 0.8, 0.7]), shown, greater_is_better=True)
+    shown_scores = {rows: np.full((3, 20), 0.5) for rows in (50, 100)}
+    scores = ModelScores(np.array([0.9, 0.8, 0.7]), shown_scores, greater_is_better=True)
     result = RankSimulation(
         settings=settings, world="synthetic", metric="accuracy", scores=scores,
         win_frequency=(WinFrequency(100, 3, 0.625, 0.5, 0.75, 2),),

@@ -86,8 +86,8 @@ def test_a_table_in_html_has_bars_and_each_verdict_once() -> None:
 def test_a_notebook_shows_thirty_teams(teams: int, more: str | None) -> None:
     html = as_html(ranked(teams))
     assert html.count("<tr>") == 1 + 30
-    said = f"<p>… and {more} more; <code>.to_frame()</code> has all.</p>"
-    assert html.endswith(f"</table>{said if more else ''}")
+    note = f"<p>… and {more} more; <code>.to_frame()</code> has all.</p>"
+    assert html.endswith(f"</table>{note if more else ''}")
 
 
 def test_a_board_without_teams_says_so_in_every_format(tmp_path: Path) -> None:

@@ -105,7 +105,9 @@ def test_brackets_keep_all_candidates_of_their_teams() -> None:
         level=0.95,
         candidates=Candidates(scores, resampled, predictions, order, np.array([0, 0, 1])),
     )
-    first, second = (study_of_teams(study, np.array([at]), 0.9).candidates for at in (0, 1))
+    first, second = (
+        study_of_teams(study, np.array([bracket]), 0.9).candidates for bracket in (0, 1)
+    )
     assert first is not None
     assert second is not None
     assert (first.counting.tolist(), first.team.tolist()) == ([1], [0, 0])
@@ -138,8 +140,8 @@ def test_the_command_ranks_brackets(tmp_path: Path) -> None:
         rows = zip(table["id"], values, strict=True)
         write_csv(tmp_path / "submissions" / f"{team}.csv", ["id", "y"], rows)
     write_csv(tmp_path / "b.csv", ["team", "bracket"], [("t1", "students"), ("t2", "students")])
-    given = ("score", "solution.csv", "submissions", "--metric", "accuracy", "--target", "y")
-    done = run_here(*given, "--tasks", "task", "--brackets", "b.csv", cwd=tmp_path)
+    arguments = ("score", "solution.csv", "submissions", "--metric", "accuracy", "--target", "y")
+    done = run_here(*arguments, "--tasks", "task", "--brackets", "b.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "In the bracket students, t1 may truly be the best." in " ".join(done.stdout.split())
 

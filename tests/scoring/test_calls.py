@@ -78,23 +78,23 @@ def test_a_metric_is_called_as_often_as_resamples_are_asked_for(
     resamples: int, intervals: bool, calls: int
 ) -> None:
     metric = Mae()
-    _, resampling, found = board(metric, resamples, intervals=intervals)
+    _, resampling, analysis = board(metric, resamples, intervals=intervals)
     assert len(metric.calls) == calls
-    assert (found is not None) == intervals
+    assert (analysis is not None) == intervals
     assert bool(resampling.without) != intervals
 
 
 def test_a_metric_that_takes_no_repeated_row_gets_halves_of_the_rows() -> None:
     metric = Mae(most=1)
-    study, resampling, found = board(metric, 100)
+    study, resampling, analysis = board(metric, 100)
     assert resampling.halves
     assert resampling.redrawn == 0
     assert not resampling.without
     usual, *_ = board(Mae(), 100)
     spread = study.resampled.std(axis=1, ddof=1)
     assert spread == pytest.approx(usual.resampled.std(axis=1, ddof=1), rel=0.25)
-    assert found is not None
-    assert "rank_low" in found.columns
+    assert analysis is not None
+    assert "rank_low" in analysis.columns
 
 
 def test_a_metric_that_is_undefined_on_the_first_resamples_still_takes_repeated_rows() -> None:
@@ -111,11 +111,11 @@ def test_a_metric_that_is_undefined_on_the_first_resamples_still_takes_repeated_
 
 def test_a_metric_that_takes_all_rows_only_keeps_its_scores() -> None:
     metric = Mae(most=1, fewest=N)
-    study, resampling, found = board(metric, 100)
+    study, resampling, analysis = board(metric, 100)
     assert len(metric.calls) == M + 2 * (5 + 1)
     assert "neither repeated rows nor a part of them" in resampling.without
     assert study.scores == pytest.approx(abs(SENT - TRUTH).mean(axis=1))
-    assert found is None
+    assert analysis is None
 
 
 @dataclass(frozen=True)

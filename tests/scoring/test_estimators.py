@@ -34,8 +34,8 @@ NUMBERS = X[:, 0] + np.random.default_rng(0).normal(size=90)
 def test_a_scorer_agrees_with_that_of_scikit_learn(
     metric: str, scorer: str, model: Any, y: Any
 ) -> None:
-    found = cross_val_score(model, X, y, scoring=arena.make_scorer(metric), cv=3)
-    np.testing.assert_allclose(found, cross_val_score(model, X, y, scoring=scorer, cv=3))
+    scores = cross_val_score(model, X, y, scoring=arena.make_scorer(metric), cv=3)
+    np.testing.assert_allclose(scores, cross_val_score(model, X, y, scoring=scorer, cv=3))
 
 
 def test_the_positive_label_of_a_scorer_can_be_chosen() -> None:
@@ -95,9 +95,9 @@ def test_groups_are_resampled_whole_and_never_split() -> None:
     ],
 )
 def test_what_cannot_be_ranked_is_refused(keywords: dict[str, Any], message: str) -> None:
-    given = {"estimators": [LogisticRegression()], **keywords}
+    arguments = {"estimators": [LogisticRegression()], **keywords}
     with pytest.raises(UsageError, match=message):
-        arena.from_estimators(given.pop("estimators"), X, TWO, metric="log_loss", **given)
+        arena.from_estimators(arguments.pop("estimators"), X, TWO, metric="log_loss", **arguments)
 
 
 def test_several_targets_are_refused_before_anything_is_trained() -> None:

@@ -64,8 +64,8 @@ def test_one_failing_submission_does_not_end_the_score_of_the_others(
             manager=manager,
         )
 
-    found = board("a", "b", "late")
-    assert [(row["team"], row["score"]) for row in found.standings] == [("a", 0.5), ("b", 3.0)]
-    assert found.standings == board("a", "b").standings
+    result = board("a", "b", "late")
+    assert [(row["team"], row["score"]) for row in result.standings] == [("a", 0.5), ("b", 3.0)]
+    assert result.standings == board("a", "b").standings
     assert "late.csv" in caplog.text
     assert "too large for this metric" in caplog.text

@@ -31,13 +31,13 @@ def test_the_best_score_behind_a_hopeless_team_is_that_without_it(metric: str) -
     truth, equal, hopeless = BOARDS[metric]
     solution = {"id": np.arange(N), "y": truth}
     teams = {f"team {number}": own for number, own in enumerate(equal)}
-    found = []
+    intervals = []
     for entered in (teams, {**teams, "hopeless": hopeless}):
         board = score(solution, entered, metric=metric, resamples=200, workers=1)
         best = board.best_score_corrected
         first = best["winners"][0]
-        found.append([best["low"], best["high"], first["low"], first["high"]])
+        intervals.append([best["low"], best["high"], first["low"], first["high"]])
     assert board.standings[-1]["team"] == "hopeless"
     assert not board.standings[-1]["possible_winner"]
-    width = found[0][1] - found[0][0]
-    assert found[1] == pytest.approx(found[0], abs=0.03 * width)
+    width = intervals[0][1] - intervals[0][0]
+    assert intervals[1] == pytest.approx(intervals[0], abs=0.03 * width)

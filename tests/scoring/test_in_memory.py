@@ -41,7 +41,7 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
         _frame(values)[rows].to_csv(tmp_path / "sent" / f"{team}.csv", index=False)
     keywords: dict[str, Any] = {"metric": "roc_auc", "intervals": False, "workers": 1}
     files = arena.score(str(tmp_path / "solution.csv"), str(tmp_path / "sent"), **keywords)
-    found = arena.score(
+    board = arena.score(
         pl.DataFrame({"id": IDS, "y": Y}),
         {
             "good": _frame(GOOD).set_index("id"),
@@ -52,10 +52,10 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
         },
         **keywords,
     )
-    scores = {row["team"]: row["score"] for row in found.standings}
+    scores = {row["team"]: row["score"] for row in board.standings}
     (good, bad) = (row["score"] for row in files.standings)
     assert scores == {"good": good, "same": good, "bad": bad, "path": bad}
-    (rejected,), (expected,) = found.rejected, files.rejected
+    (rejected,), (expected,) = board.rejected, files.rejected
     assert rejected.file == "short"
     assert rejected.faults[0].message == expected.faults[0].message
     assert rejected.faults[0].id == expected.faults[0].id == IDS[0]
@@ -67,18 +67,18 @@ def test_resamples_that_are_drawn_in_parts_give_the_same_board(
     metric: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keywords: dict[str, Any] = {"metric": metric, "resamples": 70, "workers": 1}
-    sent = {"good": GOOD, "bad": BAD}
-    whole = arena.score(SOLUTION, sent, **keywords).to_dict()
+    submissions = {"good": GOOD, "bad": BAD}
+    whole = arena.score(SOLUTION, submissions, **keywords).to_dict()
     monkeypatch.setattr(private_board, "WEIGHT_BYTES", 33 * N)
-    drawn = []
+    calls = []
 
     def draw(n_rows: int, resamples: int, *given: Any, **named: Any) -> Resamples:
-        drawn.append((resamples, named["first"]))
+        calls.append((resamples, named["first"]))
         return draw_resamples(n_rows, resamples, *given, **named)
 
     monkeypatch.setattr(private_board, "draw_resamples", draw)
-    assert arena.score(SOLUTION, sent, **keywords).to_dict() == whole
-    assert drawn == [(33, 0), (33, 33), (4, 66)]
+    assert arena.score(SOLUTION, submissions, **keywords).to_dict() == whole
+    assert calls == [(33, 0), (33, 33), (4, 66)]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_empty_folders_are_named(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
         folder.mkdir()
-    for given, named in ((folders, f"{folders[0]}, {folders[1]}"), (folders[0], str(folders[0]))):
+    for paths, named in ((folders, f"{folders[0]}, {folders[1]}"), (folders[0], str(folders[0]))):
         with pytest.raises(InputError, match=re.escape(f"no submissions in {named}.")):
-            arena.score(SOLUTION, given, metric="roc_auc")
+            arena.score(SOLUTION, paths, metric="roc_auc")
 
 
 @pytest.mark.parametrize(
@@ -169,29 +169,29 @@ def test_a_module_lists_the_public_names_that_it_imports_on_first_use(module: An
 @pytest.mark.parametrize(("groups", "few"), [(4, True), (30, False), (1 * N, False)])
 def test_a_board_counts_the_groups_that_it_resamples(groups: int, few: bool) -> None:
     solution = SOLUTION.assign(user=[f"u{i % groups}" for i in range(N)])
-    sent = {"good": _frame(GOOD), "bad": _frame(BAD)}
-    found = arena.score(
-        solution, sent, metric="brier", target="y", cluster="user", resamples=20, workers=1
+    submissions = {"good": _frame(GOOD), "bad": _frame(BAD)}
+    board = arena.score(
+        solution, submissions, metric="brier", target="y", cluster="user", resamples=20, workers=1
     )
-    said = f"The 60 rows are in {groups} groups, which are resampled as a whole."
-    assert said in found.notes
-    warned = [note for note in found.notes if "too few for reliable" in note]
+    sentence = f"The 60 rows are in {groups} groups, which are resampled as a whole."
+    assert sentence in board.notes
+    warned = [note for note in board.notes if "too few for reliable" in note]
     assert [warning.split(" are")[0] for warning in warned] == (["4 groups of rows"] if few else [])
 
 
 def test_a_single_group_is_said_in_the_singular() -> None:
-    sent = {"good": _frame(GOOD)}
-    found = arena.score(
-        SOLUTION.assign(user="u"), sent, metric="brier", target="y", cluster="user", resamples=20,
-        workers=1,
+    submissions = {"good": _frame(GOOD)}
+    board = arena.score(
+        SOLUTION.assign(user="u"), submissions, metric="brier", target="y", cluster="user",
+        resamples=20, workers=1,
     )  # fmt: skip
-    assert "The 60 rows are in 1 group, which is resampled as a whole." in found.notes
-    assert any(note.startswith("1 group of rows is too few for") for note in found.notes)
+    assert "The 60 rows are in 1 group, which is resampled as a whole." in board.notes
+    assert any(note.startswith("1 group of rows is too few for") for note in board.notes)
 
 
 def test_a_board_without_groups_does_not_mention_them() -> None:
-    found = arena.score(SOLUTION, {"good": _frame(GOOD)}, metric="brier", resamples=20, workers=1)
-    assert not any("group" in note for note in found.notes)
+    board = arena.score(SOLUTION, {"good": _frame(GOOD)}, metric="brier", resamples=20, workers=1)
+    assert not any("group" in note for note in board.notes)
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ def table(seed: int) -> dict[str, Any]:
 def held(seed: int, cluster: str | None) -> bool:
     """Return whether all rank intervals of a board hold the ranks over all tasks."""
     columns = arena.CaseColumns(task="task", cluster=cluster)
-    found = arena.rank(
+    board = arena.rank(
         table(seed), columns=columns, greater_is_better=True, resamples=200, workers=1
     )
     return all(
-        row["rank_low"] <= int(row["team"][1:]) + 1 <= row["rank_high"] for row in found.standings
+        row["rank_low"] <= int(row["team"][1:]) + 1 <= row["rank_high"] for row in board.standings
     )
 
 

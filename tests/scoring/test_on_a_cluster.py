@@ -37,9 +37,9 @@ def test_resampled_scores_are_the_same(worth_it, metric):
     here = score_under_weights(metric, truth, ArrayPredictions(values), weights)
     cluster = InProcess()
     with using(cluster.engine()):
-        there = score_under_weights(metric, truth, ArrayPredictions(values), weights)
+        on_cluster = score_under_weights(metric, truth, ArrayPredictions(values), weights)
     assert cluster.calls == (33 if type(metric) is BlackBoxRmse else 1)
-    assert (here == there).all()
+    assert (here == on_cluster).all()
 
 
 class Counted:
@@ -89,7 +89,7 @@ def test_scores_and_refusals_are_the_same(worth_it):
     truth = np.array([0, 1, 1, 0])
     some = [[0, 1, 0, 0], [2, 1, 1, 1], [1, 1, 1, 1]]
     values = ArrayPredictions(np.array(some + some))
-    found = []
+    outcomes = []
     for engine in (None, InProcess().engine()):
         failures: list[tuple[int, ScoringError]] = []
         if engine is None:
@@ -99,10 +99,10 @@ def test_scores_and_refusals_are_the_same(worth_it):
                 scores = full_scores(Refuses(), truth, values, failures=failures)
                 with pytest.raises(ScoringError, match="not a label"):
                     full_scores(Refuses(), truth, values)
-        found.append((scores.tolist(), [(at, str(error)) for at, error in failures]))
-    np.testing.assert_equal(found[0], found[1])
+        outcomes.append((scores.tolist(), [(position, str(error)) for position, error in failures]))
+    np.testing.assert_equal(outcomes[0], outcomes[1])
     refused = [(1, "not a label"), (4, "not a label")]
-    np.testing.assert_equal(found[0], ([0.5, np.nan, 1.0] * 2, refused))
+    np.testing.assert_equal(outcomes[0], ([0.5, np.nan, 1.0] * 2, refused))
 
 
 @pytest.mark.slow
@@ -116,11 +116,11 @@ def test_a_metric_of_another_platform_gives_the_same_board_on_dask(scenario: Sce
             competition.submit(scenario.file(number), f"team {number}")
         here = competition.finalize().to_dict()
         changes = competition.rescore()
-        said = Said()
+        progress = Said()
         with dask_cluster() as address, open_engine("dask", address):
-            assert competition.finalize(progress=said).to_dict() == here
+            assert competition.finalize(progress=progress).to_dict() == here
             assert competition.rescore() == changes
-        assert "2 workers (dask)" in " ".join(said.messages)
+        assert "2 workers (dask)" in " ".join(progress.messages)
         assert len([event for event in competition.events() if event.kind == "finalized"]) == 1
 
 

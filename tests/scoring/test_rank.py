@@ -186,16 +186,16 @@ def test_a_missing_task_has_the_values_of_a_baseline() -> None:
     assert "Missing values are those of a: 2 of them." in filled.notes
     with pytest.raises(UsageError, match="no algorithm 'd' to fill"):
         rank(table, missing="baseline", baseline="d")
-    for given in ({"missing": "baseline"}, {"baseline": "a"}):
+    for options in ({"missing": "baseline"}, {"baseline": "a"}):
         with pytest.raises(UsageError, match="Name the algorithm with --baseline"):
-            rank(table, **given)
+            rank(table, **options)
 
 
 def test_geometric_means_are_relative_to_a_baseline() -> None:
     """The ranks are those without it; the baseline has exactly 1, whatever the rows."""
     ratio = rank(TASKS, combine="geometric", baseline="b")
     own = rank(TASKS, combine="geometric")
-    before, after = (scores_of(one) for one in (own, ratio))
+    before, after = (scores_of(values) for values in (own, ratio))
     assert after == pytest.approx({name: before[name] / before["b"] for name in before})
     columns = ("rank", "rank_low", "rank_high", "win_rate")
     for standing, other in zip(own.standings, ratio.standings, strict=True):

@@ -64,10 +64,10 @@ def test_the_ranks_are_those_of_challenger(aggregate: str, task: str) -> None:
         board=BoardSettings(10, workers=1),
         manager=PluginManager(entry_points=False),
     )
-    found = {row["team"]: row for row in result.standings}
-    assert [found[f"a{j}"]["rank"] for j in range(6)] == RANKS[aggregate, task]
+    standings = {row["team"]: row for row in result.standings}
+    assert [standings[f"a{j}"]["rank"] for j in range(6)] == RANKS[aggregate, task]
     if (aggregate, task) in SCORES:
-        scores = [found[f"a{j}"]["score"] for j in range(6)]
+        scores = [standings[f"a{j}"]["score"] for j in range(6)]
         assert scores == pytest.approx(SCORES[aggregate, task], abs=5e-7)
 
 

@@ -75,23 +75,27 @@ def test_scores_under_counts_use_weights_times_counts(
 ) -> None:
     metric = bound(name, truth, classes)
     predictions = ArrayPredictions(sent)
-    wanted = [
+    expected_scores = [
         [expected(truth, predictions, sample_weight=WEIGHTS * counts) for counts in COUNTS.T]
         for predictions in sent
     ]
     if metric.traits.time_limit is None:  # else in worker processes, which the next line shows
         resampled = score_under_weights(metric, truth, predictions, COUNTS)
-        np.testing.assert_allclose(resampled, wanted, rtol=1e-9)
+        np.testing.assert_allclose(resampled, expected_scores, rtol=1e-9)
         full = full_scores(metric, truth, predictions)
-        np.testing.assert_allclose(full, np.array(wanted)[:, 0], rtol=1e-9)
+        np.testing.assert_allclose(full, np.array(expected_scores)[:, 0], rtol=1e-9)
     prepared = metric.prepare(truth, sent[0])
-    np.testing.assert_allclose([prepared(counts) for counts in COUNTS.T], wanted[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        [prepared(counts) for counts in COUNTS.T], expected_scores[0], rtol=1e-9
+    )
 
 
 def test_several_targets_and_equal_weights() -> None:
-    truth, sent = np.column_stack([VALUES, -VALUES]), np.stack([SENT, -SENT], axis=2)
-    one, both = bound("rmse", VALUES, None), bound("rmse", truth, None)
-    assert both.score(truth, sent[0]) == pytest.approx(one.score(VALUES, SENT[0]), rel=1e-12)
+    truth, predictions = np.column_stack([VALUES, -VALUES]), np.stack([SENT, -SENT], axis=2)
+    single, both = bound("rmse", VALUES, None), bound("rmse", truth, None)
+    assert both.score(truth, predictions[0]) == pytest.approx(
+        single.score(VALUES, SENT[0]), rel=1e-12
+    )
     np.testing.assert_array_equal(row_weights_of(both), WEIGHTS)  # for the degrees of freedom
     even, plain = bound("rmse", VALUES, None, np.full(N, 0.3)), METRICS.resolve("rmse")
     assert even.score(VALUES, SENT[0]) == pytest.approx(plain.score(VALUES, SENT[0]), rel=1e-12)
@@ -131,10 +135,10 @@ def test_a_board_with_weights(tmp_path: Path) -> None:
     result = score(write(tmp_path, WEIGHTS), [tmp_path / "sent"], settings)
     private = np.arange(N) % 3 != 0
     for row in result.standings:
-        sent = SENT[int(row["team"][-1])]
+        predictions = SENT[int(row["team"][-1])]
         for rows, key in ((private, "score"), (~private, "public_score")):
-            wanted = np.average(np.square(sent - VALUES)[rows], weights=WEIGHTS[rows])
-            assert row[key] == pytest.approx(wanted, rel=1e-9)
+            expected = np.average(np.square(predictions - VALUES)[rows], weights=WEIGHTS[rows])
+            assert row[key] == pytest.approx(expected, rel=1e-9)
         assert row["score_low"] < row["score"] < row["score_high"]
     assert any("rows of equal weight" in note for note in result.notes)
     with pytest.raises(InputError, match='add weight="Weight"'):
@@ -197,14 +201,14 @@ def test_a_stored_competition_keeps_its_weights(tmp_path: Path) -> None:
         pass
     with Competition.open(tmp_path / "c") as competition:
         for number in range(2):
-            sent = tmp_path / "sent" / f"team{number}.csv"
-            assert competition.submit(sent, f"team{number}").status == "accepted"
+            file = tmp_path / "sent" / f"team{number}.csv"
+            assert competition.submit(file, f"team{number}").status == "accepted"
         result = competition.finalize()
         competition.export(tmp_path / "export")
     assert verify_bundle(tmp_path / "export", solution, PluginManager(), NoProgress()) == ()
     private = np.arange(N) % 3 != 0
     for row in result.standings:
         errors = (SENT[int(row["team"][-1])] - VALUES)[private]
-        wanted = np.average(np.square(errors), weights=WEIGHTS[private])
-        assert row["score"] == pytest.approx(wanted, rel=1e-9)
+        expected = np.average(np.square(errors), weights=WEIGHTS[private])
+        assert row["score"] == pytest.approx(expected, rel=1e-9)
         assert row["mae"] == pytest.approx(np.average(abs(errors), weights=WEIGHTS[private]))

@@ -106,9 +106,9 @@ def test_a_competition_keeps_its_tasks(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_option_is_taken_by_every_command_that_reads_a_solution(folder: Path) -> None:
-    given = ("solution.csv", "submissions", "--metric", "mae", "--tasks", "task")
-    assert run_here("validate", *given, cwd=folder).returncode == 0
-    called = run_here("score", *given, "--resamples", 50, cwd=folder)
+    arguments = ("solution.csv", "submissions", "--metric", "mae", "--tasks", "task")
+    assert run_here("validate", *arguments, cwd=folder).returncode == 0
+    called = run_here("score", *arguments, "--resamples", 50, cwd=folder)
     assert called.returncode == 0, called.stderr
     init = (
         "init",
@@ -121,8 +121,8 @@ def test_the_option_is_taken_by_every_command_that_reads_a_solution(folder: Path
         "--tasks",
         "task",
     )
-    made = run_here(*init, cwd=folder)
-    assert made.returncode == 0, made.stderr
+    creation = run_here(*init, cwd=folder)
+    assert creation.returncode == 0, creation.stderr
     assert 'tasks = "task"' in (folder / "d" / "competition.toml").read_text()
 
 
@@ -134,8 +134,8 @@ def test_a_summary_sums_up_the_cases_of_its_task() -> None:
         np.array([*values["a"], *values["b"]], dtype=float),
         tasks=[task for _ in values for task in "tttuuu"],
     )
-    kept, notes = without_summaries(case_matrix(scores))
-    assert kept.cases == ("t/x", "t/y", "u/x", "u/y")
+    matrix, notes = without_summaries(case_matrix(scores))
+    assert matrix.cases == ("t/x", "t/y", "u/x", "u/y")
     assert notes == (
         "'t/Mean' sums up other cases and does not count as one.",
         "'u/Mean' sums up other cases and does not count as one.",

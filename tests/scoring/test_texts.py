@@ -43,11 +43,13 @@ def _mask(rng: Any) -> str:
 def _texts(make: Callable[[Any], str]) -> Callable[[Any], tuple[Rows, list[Rows]]]:
     def problem(rng: Any) -> tuple[Rows, list[Rows]]:
         truth = [make(rng) for _ in IDS]
-        sent = [
+        submissions = [
             [cell if rng.random() < share else make(rng) for cell in truth]
             for share in (0.9, 0.5, 0.1)
         ]
-        return list(zip(IDS, truth, strict=True)), [list(zip(IDS, s, strict=True)) for s in sent]
+        return list(zip(IDS, truth, strict=True)), [
+            list(zip(IDS, s, strict=True)) for s in submissions
+        ]
 
     return problem
 
@@ -56,8 +58,10 @@ def _numbers(beside: Callable[[int], Any], sign: int) -> Callable[[Any], tuple[R
     def problem(rng: Any) -> tuple[Rows, list[Rows]]:
         truth = rng.integers(0, 4, N_ROWS).tolist()
         solution = [(id, beside(row), truth[row]) for row, id in enumerate(IDS)]
-        sent = [np.array(truth) * sign + noise * rng.normal(size=N_ROWS) for noise in (0.1, 2, 30)]
-        return solution, [list(zip(IDS, values.tolist(), strict=True)) for values in sent]
+        submissions = [
+            np.array(truth) * sign + noise * rng.normal(size=N_ROWS) for noise in (0.1, 2, 30)
+        ]
+        return solution, [list(zip(IDS, values.tolist(), strict=True)) for values in submissions]
 
     return problem
 
@@ -96,9 +100,9 @@ LIVES = (
 def life(request: pytest.FixtureRequest, tmp_path: Path) -> Life:
     """Write solution.csv and three submissions, the first the best."""
     life: Life = request.param
-    solution, sent = life.problem(np.random.default_rng(4))
+    solution, submissions = life.problem(np.random.default_rng(4))
     write_csv(tmp_path / "solution.csv", ["id", *life.columns], solution)
-    for number, rows in enumerate(sent):
+    for number, rows in enumerate(submissions):
         write_csv(tmp_path / "submissions" / f"t{number}.csv", ["id", life.target], rows)
     return life
 

@@ -23,9 +23,9 @@ LABELS, NUMBERS = ["a", "b", "a", "b"], [1.0, 2.5, 3.0, 4.0]
 
 def score(y: list[Any], **keywords: Any) -> object:
     solution = {"id": [*"wxyz"], "y": y, "group": [1, 1, 2, 2], **keywords.pop("columns", {})}
-    sent = {"ant": {"id": [*"wxyz"], "y": keywords.pop("sent", y)}}
+    submissions = {"ant": {"id": [*"wxyz"], "y": keywords.pop("sent", y)}}
     few = {"resamples": 4, "workers": 1, "target": "y", **keywords}
-    return arena.score(solution, sent, **few)
+    return arena.score(solution, submissions, **few)
 
 
 def rank(**columns: Any) -> object:

@@ -68,13 +68,13 @@ def test_several_sets_of_models_widen_the_interval_by_how_they_differ(here):
     assert {key: sets[key] for key in ("ranks", "coverage", "boards", "rows_needed")} == {
         key: alone[0][key] for key in ("ranks", "coverage", "boards", "rows_needed")
     }
-    for position, one in enumerate(sets["win_frequency"]):
+    for position, frequency in enumerate(sets["win_frequency"]):
         shares = [own["win_frequency"][position]["frequency"] for own in alone]
-        assert one["frequency"] == pytest.approx(np.mean(shares))
-        assert one["low"] < one["frequency"] < one["high"]
-        assert one["high"] - one["low"] > 0.4  # three sets say little of others
-    said = run_small("--models", "m", "--sets", 3, cwd=here).stdout
-    assert "models and rows included" in " ".join(said.split())
+        assert frequency["frequency"] == pytest.approx(np.mean(shares))
+        assert frequency["low"] < frequency["frequency"] < frequency["high"]
+        assert frequency["high"] - frequency["low"] > 0.4  # three sets say little of others
+    output = run_small("--models", "m", "--sets", 3, cwd=here).stdout
+    assert "models and rows included" in " ".join(output.split())
     assert sorted(folder.name for folder in (here / "m").glob("set-*")) == ["set-2", "set-3"]
 
 
@@ -118,13 +118,13 @@ def test_interrupted_or_killed_it_leaves_whole_models(here, number):
                 break
             time.sleep(0.1)
         running.send_signal(number)
-        _, said = running.communicate(timeout=900)
+        _, messages = running.communicate(timeout=900)
     if number == signal.SIGINT:
-        assert running.returncode == 130, said
-        assert "--models m continues from there" in said
-    kept = list(here.glob("m/*.npy"))
-    assert 1 <= len(kept) < 6
-    assert all(np.load(file).shape == (1_000,) for file in kept)
+        assert running.returncode == 130, messages
+        assert "--models m continues from there" in messages
+    files = list(here.glob("m/*.npy"))
+    assert 1 <= len(files) < 6
+    assert all(np.load(file).shape == (1_000,) for file in files)
     assert "another folder" in run_small("--models", "m", "--seed", 1, cwd=here).stderr
 
 
@@ -144,8 +144,8 @@ def test_report_and_charts(here):
 def test_rows_beyond_the_tests_are_said_to_be_extrapolated(here):
     called = run_small("--test-rows", 50, "--charts", "c", cwd=here)
     assert called.returncode == 0, called.stderr
-    said = " ".join(called.stdout.split())
-    assert "(extrapolated from tests of 50 rows)" in said
+    output = " ".join(called.stdout.split())
+    assert "(extrapolated from tests of 50 rows)" in output
     chart = json.loads((here / "c" / "win-frequency.vl.json").read_text(encoding="utf-8"))
     assert chart["layer"][0]["encoding"]["x"]["type"] == "ordinal"
 
@@ -160,10 +160,10 @@ def test_rows_beyond_the_tests_are_said_to_be_extrapolated(here):
 )
 def test_own_data_and_any_metric(here, metric):
     regression = metric in {"rmse", "mae"}
-    given = own_data(here)
+    options = own_data(here)
     target = "value" if regression else "y"
     called = run_here(
-        *with_options(SMALL, *given, "--target", target, "--metric", metric, "--json"), cwd=here
+        *with_options(SMALL, *options, "--target", target, "--metric", metric, "--json"), cwd=here
     )
     printed = document(called, "simulate-ranks")
     assert printed["data"] == "own.csv"
@@ -173,9 +173,9 @@ def test_own_data_and_any_metric(here, metric):
 @pytest.mark.slow
 def test_several_classes(here):
     label = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(0, 3, 900)]
-    given = own_data(here, label=label)
+    options = own_data(here, label=label)
     called = run_here(
-        *with_options(SMALL, *given, "--target", "label", "-m", "log_loss", "--json"), cwd=here
+        *with_options(SMALL, *options, "--target", "label", "-m", "log_loss", "--json"), cwd=here
     )
     assert document(called, "simulate-ranks")["metric"].startswith("log_loss")
 
@@ -330,7 +330,7 @@ def test_plan_refuses_what_is_no_list_of_numbers(tmp_path, option, values, said)
 
 @pytest.mark.slow
 def test_plan_of_a_competition_is_without_a_trace(files):
-    made = run_here(
+    creation = run_here(
         "init",
         "c",
         "--solution",
@@ -342,7 +342,7 @@ def test_plan_of_a_competition_is_without_a_trace(files):
         1,
         cwd=files,
     )
-    assert made.returncode == 0, made.stderr
+    assert creation.returncode == 0, creation.stderr
     assert run_here("plan", "-C", "c", cwd=files).returncode == 2
     assert run_here("import", "../files", cwd=files / "c").returncode == 0
     before = document(run_here("audit", "--json", cwd=files / "c"), "audit")
@@ -372,9 +372,9 @@ def test_plan_takes_groups_and_refuses_boards_without_meaning(files):
         write_csv(files / "none" / f"team{team}.csv", ["id", "y"], guess)
     called = run_here("plan", "rare.csv", "none", "-m", "f1", "--resamples", 50, cwd=files)
     assert (called.returncode, called.stdout) == (1, "")
-    said = " ".join(called.stderr.split())
-    assert "No submission scores better than a constant prediction" in said
-    assert "A ranking of such submissions has no meaning" in said
+    messages = " ".join(called.stderr.split())
+    assert "No submission scores better than a constant prediction" in messages
+    assert "A ranking of such submissions has no meaning" in messages
 
 
 def test_plan_refuses(files):

@@ -28,8 +28,8 @@ def rows(n: int = 12, **columns: Any) -> pd.DataFrame:
 def read(folder: Path, frame: pd.DataFrame, sizes: Sizes = SIZES, **changes: Any) -> Any:
     path = folder / "own.csv"
     frame.to_csv(path, index=False)
-    asked = {"target": "y", "seed": 0, "numeric": False, **changes}
-    return read_world(path, asked.pop("target"), sizes, asked.pop("seed"), **asked)
+    options = {"target": "y", "seed": 0, "numeric": False, **changes}
+    return read_world(path, options.pop("target"), sizes, options.pop("seed"), **options)
 
 
 def test_every_row_is_dealt_once_and_texts_become_codes(tmp_path: Path) -> None:

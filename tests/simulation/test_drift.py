@@ -13,23 +13,23 @@ from arena.utils.tabular import as_json
 from kept import check_kept_document
 
 
-def distance(one, other):
+def distance(first, second):
     """Return the largest difference of means, in standard deviations of the mean's difference."""
-    error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
-    return float(np.max(np.abs(one.mean(axis=0) - other.mean(axis=0)) / error))
+    error = np.sqrt(first.var(axis=0) / len(first) + second.var(axis=0) / len(second))
+    return float(np.max(np.abs(first.mean(axis=0) - second.mean(axis=0)) / error))
 
 
 def test_parts_differ_more_with_more_drift_and_are_complete():
     features = np.random.default_rng(0).random((2_000, 5))
     features[::7, 2] = np.nan
-    found = []
+    distances = []
     for drift in (0.0, 0.3, 1.0):
-        one, other = divide_with_drift(features, 600, drift, np.random.default_rng(1))
-        assert sorted([*one, *other]) == list(range(2_000))
-        assert len(one) == 600
+        part, other_part = divide_with_drift(features, 600, drift, np.random.default_rng(1))
+        assert sorted([*part, *other_part]) == list(range(2_000))
+        assert len(part) == 600
         filled = np.nan_to_num(features, nan=0.5)
-        found.append(distance(filled[one], filled[other]))
-    assert found[0] < 4 < found[1] < found[2]
+        distances.append(distance(filled[part], filled[other_part]))
+    assert distances[0] < 4 < distances[1] < distances[2]
     with pytest.raises(UsageError, match="from 0"):
         divide_with_drift(features, 600, 1.5, np.random.default_rng(1))
 

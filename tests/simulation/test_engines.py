@@ -55,10 +55,10 @@ def trained(world, search, path, engine):
 
 @pytest.mark.slow
 def test_local_workers_give_the_same_models(world, search, tmp_path):
-    one = trained(world, search, tmp_path / "one", local_engine(1))
+    by_one = trained(world, search, tmp_path / "one", local_engine(1))
     two = trained(world, search, tmp_path / "two", local_engine(2))
-    assert all((a == b).all() for a, b in zip(one, two, strict=True))
-    assert not (one[0] == one[1]).all()
+    assert all((a == b).all() for a, b in zip(by_one, two, strict=True))
+    assert not (by_one[0] == by_one[1]).all()
 
 
 def test_more_models_leave_the_first_as_they_are(world, search, tmp_path):
@@ -173,9 +173,9 @@ def test_a_worker_of_other_versions_is_refused_also_if_it_joins_late(tmp_path, m
 def test_dask_cluster_gives_the_same_models(world, search, tmp_path):
     with clusters.dask_cluster() as address, open_engine("dask", address) as engine:
         assert engine.workers == 2
-        there = trained(world, search, tmp_path / "dask", engine)
+        on_cluster = trained(world, search, tmp_path / "dask", engine)
     here = trained(world, search, tmp_path / "here", local_engine(1))
-    assert all((a == b).all() for a, b in zip(here, there, strict=True))
+    assert all((a == b).all() for a, b in zip(here, on_cluster, strict=True))
 
 
 @pytest.mark.slow
@@ -188,10 +188,10 @@ def test_ray_gives_the_same_models_and_a_killed_worker_costs_its_task_only(
     # Ray starts its workers without the sys.path of this process.
     monkeypatch.setenv("PYTHONPATH", python_path(Path(clusters.__file__).parent))
     with clusters.ray_here(2) as engine:
-        there = trained(world, search, tmp_path / "ray", engine)
+        on_cluster = trained(world, search, tmp_path / "ray", engine)
         tasks = [(number,) for number in range(8)]
-        found = list(engine.run(clusters.killed_once, (tmp_path, 5), tasks))
-    assert found == [number**2 for number in range(8)]
+        squares = list(engine.run(clusters.killed_once, (tmp_path, 5), tasks))
+    assert squares == [number**2 for number in range(8)]
     assert sorted((tmp_path / "runs").read_text().split()) == list("012345567")
     here = trained(world, search, tmp_path / "here", local_engine(1))
-    assert all((a == b).all() for a, b in zip(here, there, strict=True))
+    assert all((a == b).all() for a, b in zip(here, on_cluster, strict=True))

@@ -19,23 +19,23 @@ from arena_sota.binormal import (
 
 def test_the_errors_are_the_spread_over_seeds():
     rng = np.random.default_rng(0)
-    found = [DrawnMaximum(np.sort(rng.gumbel(0.9, 0.01, 400)), 0.9) for _ in range(400)]
+    simulations = [DrawnMaximum(np.sort(rng.gumbel(0.9, 0.01, 400)), 0.9) for _ in range(400)]
     for values, errors in (
         (
-            [simulation.mean for simulation in found],
-            [simulation.simulation_error for simulation in found],
+            [simulation.mean for simulation in simulations],
+            [simulation.simulation_error for simulation in simulations],
         ),
         (
-            [simulation.std for simulation in found],
-            [simulation.std_simulation_error for simulation in found],
+            [simulation.std for simulation in simulations],
+            [simulation.std_simulation_error for simulation in simulations],
         ),
         (
-            [simulation.quantile(0.95) for simulation in found],
-            [simulation.quantile_error(0.95) for simulation in found],
+            [simulation.quantile(0.95) for simulation in simulations],
+            [simulation.quantile_error(0.95) for simulation in simulations],
         ),
         (
-            [simulation.at_least(0.92) for simulation in found],
-            [simulation.at_least_error(0.92) for simulation in found],
+            [simulation.at_least(0.92) for simulation in simulations],
+            [simulation.at_least_error(0.92) for simulation in simulations],
         ),
     ):
         assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
@@ -84,7 +84,7 @@ def test_classifiers_that_cannot_overtake_the_best_are_left_out(
 ) -> None:
     values = np.array([0.75, 0.9, 0.85, 0.4, 0.88])
     chosen = values[_relevant(values, rare, other, rho)].tolist()
-    assert chosen == sorted((one for one in values if one >= lowest), reverse=True)
+    assert chosen == sorted((value for value in values if value >= lowest), reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ from kept import check_kept_document
 def right_rows(rng, m, n, rho0, theta=0.8, theta0=0.8):
     from arena_sota.dependence import conditional_probabilities
 
-    given = conditional_probabilities(np.array([theta]), rho0, theta0)
+    chances = conditional_probabilities(np.array([theta]), rho0, theta0)
     easy = rng.random(n) < theta0
-    return rng.random((m, n)) < np.where(easy, given[0], given[1])
+    return rng.random((m, n)) < np.where(easy, chances[0], chances[1])
 
 
 def dependence_of_aucs(truth, scores):
@@ -60,9 +60,9 @@ def test_copies_do_not_raise_the_correlation():
 
 def test_blocks_and_constant_submissions():
     rng = np.random.default_rng(2)
-    one = right_rows(rng, 600, 60, 0.3)
-    one[[3, 590]] = True
-    dependence = estimate_dependence(one)
+    rows = right_rows(rng, 600, 60, 0.3)
+    rows[[3, 590]] = True
+    dependence = estimate_dependence(rows)
     assert dependence.clusters[3] == dependence.clusters[590]
     assert dependence.clusters[0] == 0
 
@@ -253,10 +253,10 @@ def test_blocks_do_not_change_the_estimates(monkeypatch):
     monkeypatch.setattr("arena_sota.dependence_estimate.CORRELATED_AT_ONCE", 2**13)
     parts = [dependence_of_aucs(truth, scores), estimate_dependence(scores > 0)]
     parts.append(estimate_dependence(scores > 0, groups=clusters))
-    for one, other in zip(whole, parts, strict=True):
-        assert other.clusters.tolist() == one.clusters.tolist()
-        assert other.rho_pair == pytest.approx(one.rho_pair, rel=1e-13)
-        assert other.rho_pair_interval == pytest.approx(one.rho_pair_interval, rel=1e-13)
+    for expected, actual in zip(whole, parts, strict=True):
+        assert actual.clusters.tolist() == expected.clusters.tolist()
+        assert actual.rho_pair == pytest.approx(expected.rho_pair, rel=1e-13)
+        assert actual.rho_pair_interval == pytest.approx(expected.rho_pair_interval, rel=1e-13)
 
 
 def test_copies_are_found_from_a_part_of_the_rows(monkeypatch):

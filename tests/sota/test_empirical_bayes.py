@@ -28,27 +28,27 @@ LEADER = np.where(np.arange(M) == 0, 0.86, 0.8)
 @pytest.mark.parametrize("theta", [EQUAL, SPREAD, LEADER], ids=["equal", "spread", "leader"])
 def test_the_interval_covers_on_any_board(theta, rho0):
     best = boards(theta, rho0, 400, np.random.default_rng(0)).max(axis=1)
-    ends = np.array([interval_of_best_accuracy(one, N, M) for one in best])
+    ends = np.array([interval_of_best_accuracy(accuracy, N, M) for accuracy in best])
     covered = (ends[:, 0] <= theta.max()) & (theta.max() <= ends[:, 1])
     assert covered.mean() >= 0.95
 
 
 def test_the_lower_end_knows_of_how_many_the_best_was_selected():
-    one, many = (interval_of_best_accuracy(0.85, 400, m) for m in (1, 1_000))
-    assert many[0] < one[0] < 0.85 < one[1] == many[1]
+    single, many = (interval_of_best_accuracy(0.85, 400, m) for m in (1, 1_000))
+    assert many[0] < single[0] < 0.85 < single[1] == many[1]
     assert interval_of_best_accuracy(1.0, 50, 10)[1] == 1.0
     assert interval_of_best_accuracy(0.0, 50, 10)[0] == 0.0
 
 
 @pytest.mark.parametrize("rho0", [0.0, 0.6])
 def test_it_removes_most_of_the_bias_of_equal_teams(rho0):
-    drawn = boards(EQUAL, rho0, 20, np.random.default_rng(1))
-    found = np.array([empirical_bayes_best(one, N, rho0=rho0) for one in drawn])
-    assert abs(found - 0.8).mean() < 0.6 * abs(drawn.max(axis=1) - 0.8).mean()
+    accuracies = boards(EQUAL, rho0, 20, np.random.default_rng(1))
+    estimates = np.array([empirical_bayes_best(scores, N, rho0=rho0) for scores in accuracies])
+    assert abs(estimates - 0.8).mean() < 0.6 * abs(accuracies.max(axis=1) - 0.8).mean()
 
 
 def test_far_teams_do_not_matter():
     near = boards(SPREAD, 0.0, 1, np.random.default_rng(2))[0]
-    found = empirical_bayes_best(near, N)
-    assert found == empirical_bayes_best(np.concatenate([near, [0.1, 0.2]]), N)
-    assert abs(found - 0.86) < 0.03
+    estimate = empirical_bayes_best(near, N)
+    assert estimate == empirical_bayes_best(np.concatenate([near, [0.1, 0.2]]), N)
+    assert abs(estimate - 0.86) < 0.03

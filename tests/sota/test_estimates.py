@@ -45,7 +45,7 @@ def test_shrink_makes_the_expected_best_score_the_observed_one(theta):
 
 @pytest.mark.slow
 def test_upper_end_is_the_more_cautious():
-    mean, upper = (estimate_sota(SCORES, N, 5, target=one) for one in ("mean", "upper"))
+    mean, upper = (estimate_sota(SCORES, N, 5, target=target) for target in ("mean", "upper"))
     assert upper.sota < mean.sota
     assert upper.interval[1] == pytest.approx(0.91, abs=1 / N)
     assert upper.maximum.cdf(0.91) == pytest.approx(0.975, abs=0.002)
@@ -184,9 +184,11 @@ def test_posterior_agrees_with_drawing():
     theta = 0.5 + (scores - 0.5) / 0.3 * (best[:, np.newaxis] - 0.5)
     chosen = np.take_along_axis(theta, rng.integers(4, size=theta.shape), axis=1)
     counts = rng.binomial(n, np.clip(chosen, 0, 1)).max(axis=1)
-    kept = best[np.abs(counts - 80) <= 1]
-    assert posterior.mean == pytest.approx(kept.mean(), abs=0.004)
-    assert posterior.interval() == pytest.approx(tuple(np.quantile(kept, [0.025, 0.975])), abs=0.01)
+    conditional = best[np.abs(counts - 80) <= 1]
+    assert posterior.mean == pytest.approx(conditional.mean(), abs=0.004)
+    assert posterior.interval() == pytest.approx(
+        tuple(np.quantile(conditional, [0.025, 0.975])), abs=0.01
+    )
 
 
 @pytest.mark.slow
@@ -200,10 +202,10 @@ def test_readings_of_shown_scores():
     counts = np.arange(60, 90)
     rounded = ShownScores(np.round(counts / 130, 4), 4)
     cut = ShownScores(np.floor(counts / 130 * 1e4) / 1e4, 4)
-    for shown, said in ((rounded, 0), (cut, 1)):
-        scores, notes = exact_scores(shown, 130, "rows")
+    for shown_scores, n_notes in ((rounded, 0), (cut, 1)):
+        scores, notes = exact_scores(shown_scores, 130, "rows")
         assert (scores * 130).round(6).tolist() == counts.tolist()
-        assert len(notes) == said
+        assert len(notes) == n_notes
         assert all("truncated" in note for note in notes)
     _, notes = exact_scores(rounded, 132, "rows")
     assert "they are of 1/130" in notes[0]
@@ -319,10 +321,10 @@ def test_the_reach_of_the_others_is_the_upper_end_of_their_best_score():
 
     exact = reach_of_others(np.array([0.7, 0.9, 0.8]), 0.95, lambda own, _: Maximum(own.tolist()))
     assert exact == pytest.approx(0.8 + 0.95)
-    drawn = reach_of_others(
+    reach = reach_of_others(
         np.array([0.7, 0.9, 0.8]), 0.5, lambda own, _: Maximum(own.tolist(), draws=[0.0] * 100)
     )
-    assert drawn == pytest.approx(0.8 + 0.5 + 2 * 0.02 / 10)
+    assert reach == pytest.approx(0.8 + 0.5 + 2 * 0.02 / 10)
     settled: list[float] = []
     reach_of_others(
         np.array([0.7, 0.9]), 0.5, lambda own, to: settled.append(to) or Maximum(own.tolist())
@@ -373,9 +375,9 @@ def test_who_counts_is_said_in_the_right_number():
 
 def test_what_the_predictions_show_is_said():
     document = {"submissions": 1_006, "clusters": 6, "rho0": 0.5, "rho0_interval": [0.4, None]}
-    told = of_the_predictions(document)
-    assert told.startswith("The 1,006 submissions count as 6; near-duplicates count once. ")
-    assert told.endswith("of 0.500; the predictions do not show how large it is.")
+    text = of_the_predictions(document)
+    assert text.startswith("The 1,006 submissions count as 6; near-duplicates count once. ")
+    assert text.endswith("of 0.500; the predictions do not show how large it is.")
     for ends in ([None, 0.6], [None, None]):
         assert "do not show" in of_the_predictions(document | {"rho0_interval": ends})
     assert "one between 0.400 and 0.600." in of_the_predictions(

@@ -77,14 +77,14 @@ def test_independent_different_is_a_product():
 def test_dependent_case_agrees_with_simulation(n, theta, rho0, random):
     repetitions = 1500
     rng = np.random.default_rng(len(theta) * 1000 + n)
-    drawn = simulate_maximum(n, theta, repetitions, rng, rho0=rho0, random=random)
+    maxima = simulate_maximum(n, theta, repetitions, rng, rho0=rho0, random=random)
     maximum = sample_maximum(n, theta, rho0=rho0, random=random)
     error = max(maximum.std, 1e-9) / repetitions**0.5
-    assert abs(drawn.mean() - maximum.mean) < 5 * error
+    assert abs(maxima.mean() - maximum.mean) < 5 * error
     middle = maximum.quantile(0.5)
     share = maximum.cdf(middle)
     spread = max((share * (1 - share) / repetitions) ** 0.5, 1e-9)
-    assert abs((drawn <= middle + 1e-12).mean() - share) < 5 * spread
+    assert abs((maxima <= middle + 1e-12).mean() - share) < 5 * spread
 
 
 @settings(max_examples=examples(25))
@@ -103,9 +103,9 @@ def test_is_a_distribution(n, theta, m, rho0):
 
 def test_bootstrap_of_few_is_between_fixed_and_all_best():
     theta = [0.5, 0.6, 0.9]
-    drawn = sample_maximum(50, theta, random=True)
-    assert drawn.theta_sota == pytest.approx(0.5 / 27 + 0.6 * 7 / 27 + 0.9 * 19 / 27)
-    assert drawn.mean < sample_maximum(50, [0.9] * 3).mean
+    maximum = sample_maximum(50, theta, random=True)
+    assert maximum.theta_sota == pytest.approx(0.5 / 27 + 0.6 * 7 / 27 + 0.9 * 19 / 27)
+    assert maximum.mean < sample_maximum(50, [0.9] * 3).mean
 
 
 def test_user_supplied_dependence():
@@ -117,16 +117,16 @@ def test_user_supplied_dependence():
 def test_large_numbers_stay_exact():
     maximum = sample_maximum(1_000_000, 0.9, 100_000)
     # The upper tail of the maximum is m times that of one, where that is small.
-    at = 0.9016
+    score = 0.9016
     expected = 100_000 * stats.binom.sf(901_600, 1_000_000, 0.9)
-    assert maximum.sf(at) == pytest.approx(-np.expm1(-expected), rel=1e-6)
+    assert maximum.sf(score) == pytest.approx(-np.expm1(-expected), rel=1e-6)
 
 
 def test_half_of_the_easy_rows_known():
     fixed = sample_maximum(400, [0.7, 0.8], rho0=0.4, theta0=0.75, correct0=300)
     rng = np.random.default_rng(0)
-    drawn = simulate_maximum(400, [0.7, 0.8], 4000, rng, rho0=0.4, theta0=0.75, correct0=300)
-    assert abs(drawn.mean() - fixed.mean) < 5 * fixed.std / 4000**0.5
+    maxima = simulate_maximum(400, [0.7, 0.8], 4000, rng, rho0=0.4, theta0=0.75, correct0=300)
+    assert abs(maxima.mean() - fixed.mean) < 5 * fixed.std / 4000**0.5
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,14 @@ def test_what_is_refused(rows: Any, options: dict[str, Any], said: str) -> None:
 
 def test_what_is_not_given_is_the_default_of_the_papers() -> None:
     plain = arena.sota(SCORES, 10)
-    said = {"classes": 2, "rho": 0.6, "method": "shrink", "target": "mean", "theta": "bootstrap"}
-    assert arena.sota(SCORES, np.int64(10), **said, level=0.95, seed=7).sota == plain.sota
+    defaults = {
+        "classes": 2,
+        "rho": 0.6,
+        "method": "shrink",
+        "target": "mean",
+        "theta": "bootstrap",
+    }
+    assert arena.sota(SCORES, np.int64(10), **defaults, level=0.95, seed=7).sota == plain.sota
     assert arena.sota(SCORES, 10, rho=0.0).sota != plain.sota
     areas: dict[str, Any] = {"metric": "roc_auc", "repetitions": 4}
     assert (

@@ -43,11 +43,11 @@ def test_what_the_paper_shows_is_the_kept_whole(
 ) -> None:
     """The printed numbers are computed; the curves are of numbers that tell their settings."""
     printed = [*paper.printed_numbers()]
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def sample_maximum(n: int, theta: Any, m: int, **settings: Any) -> Drawn:
         mean = theta if isinstance(theta, float) else float(theta.mean())
-        asked.append([n, round(mean, 6), m, settings])
+        calls.append([n, round(mean, 6), m, settings])
         probabilities = np.array([0.0, 0.0004, 0.2996, 0.5, 0.2])
         return Drawn(
             mean=mean, std=m / 1_000 + settings.get("rho0", 0.0), bias=n / 1_000,
@@ -57,7 +57,7 @@ def test_what_the_paper_shows_is_the_kept_whole(
 
     def auc_maximum(aucs: Any, *settings: Any, repetitions: int) -> Drawn:
         sizes, rng = settings[:2], settings[2]
-        asked.append([aucs.min(), len(aucs), *sizes, rng.random(), repetitions])
+        calls.append([aucs.min(), len(aucs), *sizes, rng.random(), repetitions])
         draws = np.linspace(0.94, 0.97, 101)
         return Drawn(mean=0.957, std=0.0045, simulation_error=1e-4, draws=draws)
 
@@ -66,10 +66,10 @@ def test_what_the_paper_shows_is_the_kept_whole(
     monkeypatch.setattr(paper, "printed_numbers", lambda: iter(printed))
     monkeypatch.setattr(paper, "M", 40)
     for name, data in (("alone", None), ("boards", boards_in(tmp_path))):
-        asked.clear()
+        calls.clear()
         options = PaperOptions(data=data, quick=data is not None, charts=data is None, seed=3)
         reproduction = Multiplicity().reproduce(options, NoProgress())
-        check_kept_reproduction(f"multiplicity-{name}", reproduction, asked=asked)
+        check_kept_reproduction(f"multiplicity-{name}", reproduction, asked=calls)
 
 
 @pytest.mark.slow

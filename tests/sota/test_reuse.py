@@ -136,10 +136,10 @@ def test_the_command_prints_each_sentence_in_one_line(
 ) -> None:
     rng = np.random.default_rng(5)
     studies = study(rng.random((6, 30)) < 0.7), study(rng.random((6, 50)) < 0.7)
-    asked = []
+    calls = []
 
     def open_studies(*given: Any, **options: Any) -> Any:
-        asked.append((*given, options))
+        calls.append((*given, options))
         return contextlib.nullcontext(studies)
 
     monkeypatch.setattr("arena_sota.stored_study.open_studies", open_studies)
@@ -147,9 +147,9 @@ def test_the_command_prints_each_sentence_in_one_line(
     called = run_here("sota", "reuse", "-C", "c", "--wait", 2, cwd=tmp_path)
     assert called.stdout.splitlines() == [*of_reuse(reuse_of_public_rows(*studies))]
     assert max(map(len, called.stdout.splitlines())) > 120
-    (given,) = asked
-    assert [str(one) for one in given[:1]] == ["c"]
-    assert given[1:] == (("public", "private"), {"every": True, "wait": 2.0})
+    (call,) = calls
+    assert [str(argument) for argument in call[:1]] == ["c"]
+    assert call[1:] == (("public", "private"), {"every": True, "wait": 2.0})
 
 
 @pytest.mark.slow
@@ -165,17 +165,19 @@ def test_the_history_of_a_competition(tmp_path: Any) -> None:
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
     for number in range(4):
-        sent = np.where(rng.random(120) < 0.6, labels, 1 - labels)
-        sent[: 10 * number] = labels[: 10 * number]
-        write_csv(tmp_path / "s.csv", ["id", "y"], [(f"r{row}", sent[row]) for row in range(120)])
+        predictions = np.where(rng.random(120) < 0.6, labels, 1 - labels)
+        predictions[: 10 * number] = labels[: 10 * number]
+        write_csv(
+            tmp_path / "s.csv", ["id", "y"], [(f"r{row}", predictions[row]) for row in range(120)]
+        )
         for team in ("a", "b"):
             run_here("submit", "-C", "c", "--team", team, "s.csv", cwd=tmp_path)
     printed = document(run_here("sota", "reuse", "-C", "c", "--json", cwd=tmp_path), "sota-reuse")
     assert len(printed["submissions"]) == 8
     assert printed["drift"]["n"] == 2
     assert printed["drift"]["mean"] > 0
-    told = run_here("sota", "reuse", "-C", "c", "--chart", "reuse.json", cwd=tmp_path)
-    assert "From a team's first submission to its last" in told.stdout
-    assert "as similar as" in told.stdout
-    assert "no such public score is off by more than" in told.stdout
+    process = run_here("sota", "reuse", "-C", "c", "--chart", "reuse.json", cwd=tmp_path)
+    assert "From a team's first submission to its last" in process.stdout
+    assert "as similar as" in process.stdout
+    assert "no such public score is off by more than" in process.stdout
     assert "layer" in (tmp_path / "reuse.json").read_text()

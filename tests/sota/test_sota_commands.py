@@ -43,12 +43,12 @@ def test_max(tmp_path):
 def test_max_of_coins_says_how_probable_a_best_score_is(tmp_path):
     command = ("sota", "max", "--rows", 20, "--classifiers", 1000, "--theta", 0.5, "--at", 0.9)
     printed = document(run_here(*command, "--json", cwd=tmp_path), "sota-max")
-    (one,) = printed["at_least"]
-    assert (one["score"], round(one["probability"], 4)) == (0.9, 0.1823)
+    (at_least,) = printed["at_least"]
+    assert (at_least["score"], round(at_least["probability"], 4)) == (0.9, 0.1823)
     assert [pair["share"] for pair in printed["quantiles"]] == [0.025, 0.05, 0.5, 0.95, 0.975]
     assert printed["quantiles"][-1]["score"] == printed["interval"][1]
-    said = run_here(*command, "--chart", "max.json", cwd=tmp_path)
-    assert "P(best score >= 0.9) = 0.1823." in said.stdout
+    process = run_here(*command, "--chart", "max.json", cwd=tmp_path)
+    assert "P(best score >= 0.9) = 0.1823." in process.stdout
     assert "layer" in (tmp_path / "max.json").read_text()
     assert run_here(*command, "--chart", "max.gif", cwd=tmp_path).returncode == 2
 
@@ -210,19 +210,19 @@ def test_what_the_commands_print_is_the_kept_whole(tmp_path, monkeypatch):
     percentages = [(100 * score, position % 2) for position, score in enumerate(scores)]
     write_csv(tmp_path / "percent.csv", ["points", "track"], percentages)
     (tmp_path / "theta.txt").write_text(THETAS, encoding="utf-8")
-    told, documents, charts = [], {}, {}
+    output, documents, charts = [], {}, {}
     for name, command in COMMANDS.items():
-        drawn = ("--chart", "chart.json") if name == "max" else ()
-        called = run_here("sota", *command, *drawn, cwd=tmp_path)
+        chart_options = ("--chart", "chart.json") if name == "max" else ()
+        called = run_here("sota", *command, *chart_options, cwd=tmp_path)
         assert called.returncode == 0, called.stderr
-        told += [f"# {name}", called.stdout, called.stderr]
-        if drawn:
+        output += [f"# {name}", called.stdout, called.stderr]
+        if chart_options:
             charts[name] = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"))
         if name == "max, dependent":
             documents[name] = json.loads(run_here("sota", *command, "--json", cwd=tmp_path).stdout)
-    check_kept("sota-commands.txt", "\n".join(told))
-    kept = {"documents": documents, "charts": charts}
-    check_kept_document("sota-commands", with_short_curves(kept))
+    check_kept("sota-commands.txt", "\n".join(output))
+    outputs = {"documents": documents, "charts": charts}
+    check_kept_document("sota-commands", with_short_curves(outputs))
 
 
 def test_refusals_of_the_commands_are_kept(tmp_path, monkeypatch):
@@ -259,10 +259,10 @@ def test_estimate_of_a_board(tmp_path):
         run_here(*command, "--rows", 500, "--method", "crop", "--json", cwd=tmp_path)
     )
     assert cropped["crop"] == cropped["sota"]
-    told = run_here(*command, "--rows", 500, cwd=tmp_path).stdout
-    assert "Under the estimate, 95% of best scores" in told
-    assert "The best true accuracy is between" in told
-    assert "rho0 is 0.600, the default of the papers, not estimated" in told
+    output = run_here(*command, "--rows", 500, cwd=tmp_path).stdout
+    assert "Under the estimate, 95% of best scores" in output
+    assert "The best true accuracy is between" in output
+    assert "rho0 is 0.600, the default of the papers, not estimated" in output
     wrong = run_here(*command, "--rows", 496, cwd=tmp_path)
     assert "they are of 1/500" in wrong.stderr
     assert run_here(*command, cwd=tmp_path).returncode == 2
@@ -273,13 +273,13 @@ def test_estimate_says_who_does_not_count(tmp_path):
     write_csv(tmp_path / "board.csv", ["team", "score"], rows)
     command = ("sota", "estimate", "board.csv", "--rows", 100, "--rho", 0.9)
     assert estimate_document(run_here(*command, "--json", cwd=tmp_path))["rho0"] == 0.9
-    told = run_here(*command, cwd=tmp_path)
+    process = run_here(*command, cwd=tmp_path)
     assert (
         "The model of selection counts 3 of 4 scores: 1 score no better than guessing is left out"
-        in told.stdout
+        in process.stdout
     )
-    assert "1 team scores too low" in told.stdout
-    assert "give a smaller --rho" in told.stdout.replace("\n", " ")
+    assert "1 team scores too low" in process.stdout
+    assert "give a smaller --rho" in process.stdout.replace("\n", " ")
 
 
 def test_estimate_of_an_auc_board(tmp_path):
@@ -304,31 +304,31 @@ def test_max_of_aucs_is_printed_with_its_simulation_error(tmp_path):
     error = printed["simulation_error"]
     assert error == pytest.approx(printed["std"] / 5)
     assert 0.9 < printed["theta_sota"] + printed["bias"] < 1
-    said = run_here(*command, cwd=tmp_path).stdout
-    assert "The best of 5 AUCs on 20 positive and 30 negative rows is 0.9" in said
-    assert f"{printed['mean']:.4f} ± {error:.2g} on average" in said
-    assert f"{printed['std']:.4f} ± {printed['std_simulation_error']:.2g};" in said
+    output = run_here(*command, cwd=tmp_path).stdout
+    assert "The best of 5 AUCs on 20 positive and 30 negative rows is 0.9" in output
+    assert f"{printed['mean']:.4f} ± {error:.2g} on average" in output
+    assert f"{printed['std']:.4f} ± {printed['std_simulation_error']:.2g};" in output
     for quantile in printed["quantiles"]:
-        assert f"{quantile['score']:.4f} ± {quantile['simulation_error']:.2g}" in said
+        assert f"{quantile['score']:.4f} ± {quantile['simulation_error']:.2g}" in output
     (reached,) = printed["at_least"]
-    assert f"= {reached['probability']:.4g} ± {reached['simulation_error']:.2g}." in said
+    assert f"= {reached['probability']:.4g} ± {reached['simulation_error']:.2g}." in output
     refused = run_here("sota", "max", "--theta", 0.9, "-m", "roc_auc", "--rows", 9, cwd=tmp_path)
     assert "roc_auc needs --positives and --negatives" in refused.stderr
 
 
 def test_posterior_of_a_board(tmp_path):
-    scores = [(round(80 * (0.91 - 0.1 * one)) / 80,) for one in np.linspace(0, 1, 4) ** 2]
+    scores = [(round(80 * (0.91 - 0.1 * place)) / 80,) for place in np.linspace(0, 1, 4) ** 2]
     write_csv(tmp_path / "board.csv", ["score"], scores)
     command = ("sota", "posterior", "board.csv", "--rows", 80, "--rho", 0)
-    found = ("--prior", 0.5, 0.9, "--chart", "p.json", "--json")
-    printed = document(run_here(*command, *found, cwd=tmp_path), "sota-posterior")
+    options = ("--prior", 0.5, 0.9, "--chart", "p.json", "--json")
+    printed = document(run_here(*command, *options, cwd=tmp_path), "sota-posterior")
     low, high = printed["interval"]
     assert 0.8 < low < printed["mean"] < high < 0.9 < printed["observed_maximum"]
     assert sum(printed["probability"]) == pytest.approx(1)
     assert max(np.array(printed["best"])[np.array(printed["probability"]) > 0]) < 0.9
     assert printed["prior"] == "uniform on 0.5 to 0.9"
-    drawn = json.loads((tmp_path / "p.json").read_text())
-    check_kept_document("sota-posterior", with_short_curves([printed, drawn]))
+    chart = json.loads((tmp_path / "p.json").read_text())
+    check_kept_document("sota-posterior", with_short_curves([printed, chart]))
     assert run_here(*command, "--prior", 0.9, 0.8, cwd=tmp_path).returncode == 2
 
 
@@ -394,10 +394,10 @@ def test_estimate_of_a_competition(competition):
         run_here("sota", "estimate", "--count", "finals", "--json", cwd=competition)
     )
     assert finals["submissions"] == 6
-    shown = run_here("sota", "estimate", "--chart", "e.svg", cwd=competition)
-    assert shown.stdout.startswith("From the predictions: corrected for selection")
+    process = run_here("sota", "estimate", "--chart", "e.svg", cwd=competition)
+    assert process.stdout.startswith("From the predictions: corrected for selection")
     assert "<svg" in (competition / "e.svg").read_text()
-    assert "None of the 12 submissions is a near-duplicate of another." in shown.stdout
+    assert "None of the 12 submissions is a near-duplicate of another." in process.stdout
 
 
 @pytest.mark.slow

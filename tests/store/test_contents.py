@@ -28,13 +28,13 @@ def _values(solution: Solution, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).random((solution.n_rows, len(solution.columns)))
 
 
-def _assert_equal(one: Solution, other: Solution) -> None:
+def _assert_equal(actual: Solution, expected: Solution) -> None:
     for name in ("id_column", "targets", "columns", "kind", "sha256"):
-        assert getattr(one, name) == getattr(other, name)
-    assert one.ids.equals(other.ids)
-    assert one.task_names == other.task_names
+        assert getattr(actual, name) == getattr(expected, name)
+    assert actual.ids.equals(expected.ids)
+    assert actual.task_names == expected.task_names
     for name in ("truth", "usage", "clusters", "soft_labels", "tasks"):
-        mine, theirs = getattr(one, name), getattr(other, name)
+        mine, theirs = getattr(actual, name), getattr(expected, name)
         if mine is None:
             assert theirs is None
             continue

@@ -229,14 +229,14 @@ def test_repair_reads_every_block_before_it_says_that_all_is_whole(
     path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
     Store.open(path).close()
     content = path.read_bytes()
-    at = content.rfind(np.float64(values_of(1, N_ROWS)[0, 0]).tobytes())
-    places = [at] if at >= 0 else range(len(content) - 4096, 12_288, -65_536)
-    told = set()
+    offset = content.rfind(np.float64(values_of(1, N_ROWS)[0, 0]).tobytes())
+    places = [offset] if offset >= 0 else range(len(content) - 4096, 12_288, -65_536)
+    sentences = set()
     for place in places:
         path.write_bytes(DAMAGES["zeros"](content, place, np.random.default_rng(0)))
         try:
-            told.add(repair(path).sentence.split(": ")[-1])
+            sentences.add(repair(path).sentence.split(": ")[-1])
         except StoreFormatError as error:
             assert_says_what_to_do(error)
-            told.add("damaged")
-    assert "damaged" in told
+            sentences.add("damaged")
+    assert "damaged" in sentences

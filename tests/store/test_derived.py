@@ -59,8 +59,8 @@ def edit(store: Store, query: str) -> None:
 
 
 def standings(store: Store, *, greater_is_better: bool, excluded: tuple[int, ...] = ()) -> object:
-    found = store.standings(1, greater_is_better=greater_is_better, excluded=excluded)
-    return sorted(found, key=lambda record: record.team)
+    records = store.standings(1, greater_is_better=greater_is_better, excluded=excluded)
+    return sorted(records, key=lambda record: record.team)
 
 
 def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: Path) -> None:
@@ -126,7 +126,7 @@ def test_ranks_are_held_as_the_releases_say_one_by_one_and_at_once(path: Path) -
             name = team[number]
             former = board.index(name) if name in board else len(board)
             rank = int(rng.integers(former + 1))
-            board[:] = [one for one in board if one != name]
+            board[:] = [team for team in board if team != name]
             board.insert(rank, name)
             release = Release(rng.random(), bool(rng.integers(2)), {"n": number})
             log.add(number, name, InstanceRelease(f"rank {rank + 1}", release))

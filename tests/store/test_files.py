@@ -326,8 +326,8 @@ FULL_DISK = """
 @pytest.mark.slow
 def test_full_disk_is_said_in_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     with killed_in_the_end(_python(FULL_DISK, tmp_path)) as process:
-        said, _ = process.communicate(timeout=900)
-    stored, kind, sentence = said.split(" ", 2)
+        output, _ = process.communicate(timeout=900)
+    stored, kind, sentence = output.split(" ", 2)
     assert kind == "StoreError"
     assert "Free some space" in sentence
     with Store.open(tmp_path / "x.duckdb") as store:

@@ -44,27 +44,27 @@ def record_of(number: int) -> SubmissionRecord:
     )  # fmt: skip
 
 
-def numbers(found: Acknowledged) -> tuple[list[int], list[int]]:
-    return [submission.submission for submission in found.submissions], [
-        number for number, _ in found.events
+def numbers(entries: Acknowledged) -> tuple[list[int], list[int]]:
+    return [submission.submission for submission in entries.submissions], [
+        number for number, _ in entries.events
     ]
 
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     """A journal with two transactions."""
-    made = Journal(tmp_path / "x.journal", "mine")
-    made.append([record_of(1), record_of(2)], [event_of(1), event_of(2)])
-    made.append([record_of(3)], [event_of(3)])
-    return made
+    new_journal = Journal(tmp_path / "x.journal", "mine")
+    new_journal.append([record_of(1), record_of(2)], [event_of(1), event_of(2)])
+    new_journal.append([record_of(3)], [event_of(3)])
+    return new_journal
 
 
 def test_submissions_and_the_last_event_of_each_transaction_are_read(journal: Journal) -> None:
-    for found in (journal.read(), journal.read_end()):
-        assert numbers(found) == ([1, 2, 3], [2, 3])
-        assert (found.damaged, found.scoring) == (0, None)
-        assert found.submissions[0] == JournalEntry(1, "a", "f.csv", "1", "accepted", WHEN)
-        assert found.events[0] == (2, f"{2:064x}")
+    for entries in (journal.read(), journal.read_end()):
+        assert numbers(entries) == ([1, 2, 3], [2, 3])
+        assert (entries.damaged, entries.scoring) == (0, None)
+        assert entries.submissions[0] == JournalEntry(1, "a", "f.csv", "1", "accepted", WHEN)
+        assert entries.events[0] == (2, f"{2:064x}")
     assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
     journal.append([], [])
     assert len(journal.path.read_bytes().splitlines()) == 6  # with its header
@@ -117,18 +117,18 @@ def test_damaged_lines_are_counted_and_the_others_are_read(journal: Journal) -> 
     lines.insert(3, b'{"other": 1, "crc": %d}\n' % zlib.crc32(b'{"other": 1}\n'))
     lines.insert(3, b"[1]\n")
     journal.path.write_bytes(b"".join(lines))
-    for found in (journal.read(), journal.read_end()):
-        assert numbers(found) == ([2], [2, 3])
-        assert found.damaged == 4
+    for entries in (journal.read(), journal.read_end()):
+        assert numbers(entries) == ([2], [2, 3])
+        assert entries.damaged == 4
 
 
 def test_an_entry_that_lacks_only_its_newline_counts(journal: Journal) -> None:
     whole = journal.path.read_bytes()
     for ending, events in ((1, [2, 3]), (2, [2])):
         journal.path.write_bytes(whole[:-ending])
-        for found in (journal.read(), journal.read_end()):
-            assert numbers(found) == ([1, 2, 3], events)
-            assert found.damaged == 0  # a line cut short by a kill was not acknowledged
+        for entries in (journal.read(), journal.read_end()):
+            assert numbers(entries) == ([1, 2, 3], events)
+            assert entries.damaged == 0  # a line cut short by a kill was not acknowledged
     journal.append([], [event_of(4)])
     assert numbers(journal.read()) == ([1, 2, 3], [2, 4])
     assert journal.read().damaged == 1
@@ -207,10 +207,10 @@ def test_what_the_database_lacks_is_missing(journal: Journal) -> None:
         assert missing(database, journal.read()) == journal.read()
         database.execute("INSERT INTO submissions VALUES (1, '1'), (2, 'other')")
         database.execute("INSERT INTO events VALUES (1), (2)")
-        found = missing(database, replace(journal.read(), damaged=3))
-    assert numbers(found) == ([2, 3], [3])
-    assert found.damaged == 3
-    assert found.sentence == (
+        entries = missing(database, replace(journal.read(), damaged=3))
+    assert numbers(entries) == ([2, 3], [3])
+    assert entries.damaged == 3
+    assert entries.sentence == (
         "submission 2 (f.csv of a) and 1 more submission and event 3 of its record."
     )
     three = Acknowledged(journal.read().submissions)
@@ -239,9 +239,9 @@ def test_numbers_are_positive_and_fit_into_32_bits(
     journal = Journal(tmp_path / "x", "mine")
     journal.append([replace(record_of(7), submission=number)], [])
     journal.append([], [replace(event_of(7), sequence=number)])
-    found = journal.read()
-    assert numbers(found) == (([number], [number]) if valid else ([], []))
-    assert found.damaged == (0 if valid else 2)
+    entries = journal.read()
+    assert numbers(entries) == (([number], [number]) if valid else ([], []))
+    assert entries.damaged == (0 if valid else 2)
 
 
 def test_a_line_longer_than_any_of_arena_is_skipped_and_its_position_kept(
@@ -251,9 +251,9 @@ def test_a_line_longer_than_any_of_arena_is_skipped_and_its_position_kept(
     with journal.path.open("ab") as file:
         file.write(b"x" * 300_000 + b"\n")
     journal.append([record_of(4)], [event_of(4)])
-    found = journal.read()
-    assert numbers(found) == ([1, 2, 3, 4], [2, 3, 4])
-    assert (found.damaged, found.overlong_at) == (1, before)
+    entries = journal.read()
+    assert numbers(entries) == ([1, 2, 3, 4], [2, 3, 4])
+    assert (entries.damaged, entries.overlong_at) == (1, before)
     assert numbers(journal.read_end()) == ([4], [4])
     monkeypatch.setattr(journals, "MOST_SKIPPED", 100_000)
     assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
@@ -267,8 +267,8 @@ def test_a_journal_of_any_size_is_read_in_little_memory(journal: Journal, size: 
     os.truncate(journal.path, size)
     tracemalloc.start()
     try:
-        for found in (journal.read(), journal.read_end()):
-            assert found.overlong_at is not None
+        for entries in (journal.read(), journal.read_end()):
+            assert entries.overlong_at is not None
         assert journal.read().overlong_at == before
         assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
         assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
@@ -284,8 +284,8 @@ def test_the_longest_entry_of_arena_is_shorter_than_the_longest_line(tmp_path: P
     record = replace(record_of(1), team=wide * 100, file=wide * 10**6)
     journal.append([record], [])
     journal.announce(replace(SCORING, team=wide * 100, file=wide * 10**6))
-    found = journal.read()
-    assert (found.damaged, found.overlong_at) == (0, None)
-    assert found.submissions[0].file == wide * 1_000
-    assert found.scoring is not None
-    assert found.scoring.file == wide * 1_000
+    entries = journal.read()
+    assert (entries.damaged, entries.overlong_at) == (0, None)
+    assert entries.submissions[0].file == wide * 1_000
+    assert entries.scoring is not None
+    assert entries.scoring.file == wide * 1_000

@@ -108,8 +108,8 @@ def object_file(store: Store, number: int) -> Path:
     with store.database.reading() as cursor:
         query = "SELECT name FROM objects WHERE submission = ?"
         ((name,),) = cursor.execute(query, [number]).fetchall()
-    (found,) = store.path.parent.rglob(f"{name}.parquet")
-    return found
+    (path,) = store.path.parent.rglob(f"{name}.parquet")
+    return path
 
 
 @pytest.fixture
@@ -136,21 +136,21 @@ def test_both_places_give_the_same_blocks(
     tmp_path: Path, path: Path, kind: PredictionKind, n_columns: int
 ) -> None:
     rows = np.array([4, 2, 9])
-    wanted = [3, 1, 4, 1]
+    submissions = [3, 1, 4, 1]
     read = []
     for place, database in ((None, tmp_path / "table.duckdb"), ("predictions", path)):
         with filled(database, place, kind, n_columns) as store:
-            whole = store.predictions(wanted)
+            whole = store.predictions(submissions)
             blocks = [block for _, block in whole.blocks(2)]
-            blocks += [block for _, block in store.predictions(wanted, rows=rows).blocks(3)]
+            blocks += [block for _, block in store.predictions(submissions, rows=rows).blocks(3)]
             blocks += [block for _, block in whole.subset(np.array([2, 0])).blocks(9)]
             read.append(blocks)
             assert store.audit() == ()
             assert store.unused_objects() == []
             assert (whole.for_workers() is None) == (place is None)
             if place is not None:
-                sent = pickle.loads(pickle.dumps(whole.for_workers()))  # noqa: S301 - our own
-                blocks += [block for _, block in sent.blocks(4)]
+                unpickled = pickle.loads(pickle.dumps(whole.for_workers()))  # noqa: S301 - our own
+                blocks += [block for _, block in unpickled.blocks(4)]
                 np.testing.assert_array_equal(blocks.pop(), np.concatenate(blocks[:2]))
     for inside, outside in zip(*read, strict=True):
         assert inside.dtype == outside.dtype
@@ -244,7 +244,7 @@ def test_a_damaged_object_is_named(path: Path) -> None:
         with pytest.raises(ObjectError, match=r"submission 2 cannot be read from .*: it is"):
             list(store.predictions([1, 2, 3]).blocks(3))
         remove(object_file(store, 3), store)
-        assert [str(file) in said for said in store.audit()] == [True, False]
+        assert [str(file) in problem for problem in store.audit()] == [True, False]
         add(store, 4, values_of(3, PredictionKind.VALUE))
         file.rmdir()
         # The same predictions from anybody put it back.
@@ -399,12 +399,14 @@ def test_an_edit_is_named(path: Path) -> None:
     with filled(path, n=3) as store:
         with store.database.reading() as cursor:
             (third,) = cursor.execute("SELECT name FROM objects WHERE submission = 3").fetchall()
-        for edit, said in EDITS.items():
+        for edit, parts in EDITS.items():
             with store.database.transaction() as cursor:
                 cursor.execute(edit)
-            found = store.audit()
-            assert len(found) == len(said), found
-            assert all(part in problem for part, problem in zip(said, found, strict=True)), found
+            problems = store.audit()
+            assert len(problems) == len(parts), problems
+            assert all(part in problem for part, problem in zip(parts, problems, strict=True)), (
+                problems
+            )
             with store.database.transaction() as cursor:
                 cursor.execute("DELETE FROM predictions")
                 cursor.execute("DELETE FROM objects WHERE submission > 2")
@@ -588,10 +590,10 @@ class Bucket:
 
     def ls(self, path: str, detail: bool) -> list[str]:
         assert not detail
-        found = [name for name in self.files if name.startswith(f"{self._strip_protocol(path)}/")]
-        if not found:
+        names = [name for name in self.files if name.startswith(f"{self._strip_protocol(path)}/")]
+        if not names:
             raise FileNotFoundError(path)
-        return found
+        return names
 
     def rm(self, paths: list[str]) -> None:
         for path in paths:

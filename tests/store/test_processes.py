@@ -106,17 +106,17 @@ def test_second_process_waits_as_long_as_it_was_told_to(
 def test_holder_that_let_go_before_it_could_be_named_is_tried_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, said = duckdb.connect, ["Could not set lock on file", "Could not set lock on file"]
+    real, messages = duckdb.connect, ["Could not set lock on file", "Could not set lock on file"]
 
     def connect(*given: Any, **named: Any) -> Any:
-        if said:
-            raise duckdb.IOException(said.pop())
+        if messages:
+            raise duckdb.IOException(messages.pop())
         return real(*given, **named)
 
     monkeypatch.setattr("duckdb.connect", connect)
     with Store.open(path) as store:
         assert store.submissions() == ()
-    said += ["Conflicting lock on file (PID 7)", "Could not set lock on file"]
+    messages += ["Conflicting lock on file (PID 7)", "Could not set lock on file"]
     with pytest.raises(StoreBusyError, match="PID 7"):
         Store.open(path)
 
@@ -230,8 +230,8 @@ def test_full_disk_is_survived(
         "store = ", "import arena.store.database as d; d.SPACE_RESERVE = 0; store = "
     )
     with killed_in_the_end(start(code, path)) as process:
-        said, _ = process.communicate("", timeout=900)
-    stored, *sentences = said.splitlines()
+        output, _ = process.communicate("", timeout=900)
+    stored, *sentences = output.splitlines()
     assert int(stored) > 3
     assert all("Free some space" in sentence for sentence in sentences)
     assert len(sentences) == 3  # from then on nothing is done, not even reading

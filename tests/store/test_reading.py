@@ -39,7 +39,10 @@ def test_a_batch_that_ends_within_a_submission_is_continued(
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(1500))
         store.add_submissions(
-            [Incoming("t", f"{n}", f"{n}", sent) for n, sent in enumerate(values, start=1)]
+            [
+                Incoming("t", f"{n}", f"{n}", predictions)
+                for n, predictions in enumerate(values, start=1)
+            ]
         )
         ((_, block),) = store.predictions(submissions).blocks(9)
     np.testing.assert_array_equal(block, values[np.array(submissions) - 1, :, 0])
@@ -132,10 +135,10 @@ def test_an_audit_reads_every_prediction_once_and_compares_them_as_well(
             assert store.audit(compare=comparison) == ()
         assert counts == dict.fromkeys(range(1, 7), 1)
         teams = [f"t{number}" for number in range(6)]
-        found = comparison.similar(teams)
+        groups = comparison.similar(teams)
         stored = store.predictions(range(1, 7))
-        assert found == similar_submissions(stored, range(1, 7), teams, PredictionKind.LABEL)
-        assert found[0].submissions == (2, 5)
+        assert groups == similar_submissions(stored, range(1, 7), teams, PredictionKind.LABEL)
+        assert groups[0].submissions == (2, 5)
 
 
 def test_what_is_read_once_is_not_kept(tmp_path: Path) -> None:
@@ -172,12 +175,12 @@ def test_a_smaller_limit_of_memory_stays_after_a_read(tmp_path: Path) -> None:
 
     with Store.open(tmp_path / "a.duckdb") as store:
         usual = limit()
-        for size, told in ((0, "122.0 MiB"), (512 * 2**20, "512.0 MiB"), (10**12, usual)):
+        for size, limit_text in ((0, "122.0 MiB"), (512 * 2**20, "512.0 MiB"), (10**12, usual)):
             store.limit_memory(size)
-            assert limit() == told
+            assert limit() == limit_text
             with store.reading_once():
                 assert limit() == "122.0 MiB"
-            assert limit() == told
+            assert limit() == limit_text
 
 
 def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:

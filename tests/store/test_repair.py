@@ -104,9 +104,9 @@ def assert_sound(path: Path, lost: list[int]) -> None:
             (fault,) = records[number - 1].faults
             assert fault.kind == "lost"
             assert "send it again" in fault.message
-        kept = [record.submission for record in records if record.status == "accepted"]
-        assert [release.submission for release in store.releases()] == kept
-        for (_, block), number in zip(store.predictions(kept).blocks(1), kept, strict=True):
+        accepted = [record.submission for record in records if record.status == "accepted"]
+        assert [release.submission for release in store.releases()] == accepted
+        for (_, block), number in zip(store.predictions(accepted).blocks(1), accepted, strict=True):
             np.testing.assert_array_equal(block[0], values_of(number, N_ROWS)[:, 0])
         for i, number in enumerate(lost):
             again = submit(store, number, values_of(number, N_ROWS))

@@ -85,11 +85,11 @@ def test_a_solution_comes_back_with_all_that_it_had(
     with Store.open(tmp_path / "c.duckdb") as store:
         store.put_solution(solution)
     with Store.open(tmp_path / "c.duckdb") as store:
-        found = store.solution()
-        store.put_solution(found)
-    assert found.truth.dtype == solution.truth.dtype
-    assert found.truth.tolist() == solution.truth.tolist()
-    assert {name: v.tolist() for name, v in found.extra.items()} == {
+        stored = store.solution()
+        store.put_solution(stored)
+    assert stored.truth.dtype == solution.truth.dtype
+    assert stored.truth.tolist() == solution.truth.tolist()
+    assert {name: v.tolist() for name, v in stored.extra.items()} == {
         name: v.tolist() for name, v in solution.extra.items()
     }
 
@@ -127,8 +127,8 @@ def test_texts_are_kept_with_their_submission_or_not_at_all(tmp_path: Path) -> N
         with pytest.raises(KeyboardInterrupt):
             _add_and_stop(store)
     with duckdb.connect(str(path)) as connection:
-        found = connection.execute("SELECT count(*) FROM texts WHERE text LIKE 'x%'").fetchall()
-    assert found == [(0,)]
+        counts = connection.execute("SELECT count(*) FROM texts WHERE text LIKE 'x%'").fetchall()
+    assert counts == [(0,)]
 
 
 def _add_and_stop(store: Store) -> None:

@@ -61,11 +61,11 @@ def test_of_sixteen_threads_one_gets_the_last_place(store: Store, solution: Solu
         for number in range(rounds):
             barrier.wait()
             with store.transaction() as transaction:
-                taken = transaction.take_place(f"t{number}", None, 1)
-                if taken:
+                is_taken = transaction.take_place(f"t{number}", None, 1)
+                if is_taken:
                     incoming = Incoming(f"t{number}", f"{thread}", f"{thread}", _values(solution))
                     transaction.add_submission(incoming)
-                got.append(taken)
+                got.append(is_taken)
         return got
 
     with ThreadPoolExecutor(n_threads) as pool:
@@ -211,8 +211,8 @@ def test_state_is_that_of_the_last_release_of_its_instance_and_epoch(
         transaction.add_release(1, "a", 2, first, time)
     store.close()
     with Store.open(database) as again:
-        said = "2026-03-01T12:00:00.000000+00:00"
-        assert again.releases(2) == (ReleaseRecord(1, 2, "a", first, said),)
+        time_text = "2026-03-01T12:00:00.000000+00:00"
+        assert again.releases(2) == (ReleaseRecord(1, 2, "a", first, time_text),)
         assert [release.submission for release in again.releases()] == [1, 2, 3, 1]
         assert again.releases(1)[2].release == infinite
         with again.transaction() as transaction:
@@ -253,8 +253,8 @@ def test_scores_of_all_are_put_at_once(store: Store) -> None:
         transaction.put_all_scores(1, scores)
         transaction.put_scores(2, 1, math.nan, None)
     assert list(store.scores(1)) == scores
-    (one,) = store.scores(2)
-    assert math.isnan(one.public or 0)
+    (record,) = store.scores(2)
+    assert math.isnan(record.public or 0)
 
 
 def test_meta_is_put_and_replaced_but_not_that_of_the_store(store: Store) -> None:

@@ -23,7 +23,7 @@ def respond(
 
     async def run() -> tuple[int, bytes]:
         parts = iter(body)
-        sent: list[Any] = []
+        messages: list[Any] = []
 
         async def receive() -> dict[str, Any]:
             for part in parts:
@@ -34,7 +34,7 @@ def respond(
             return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Any) -> None:
-            sent.append(message)
+            messages.append(message)
 
         scope = {
             "type": "http",
@@ -53,10 +53,10 @@ def respond(
         }
         await app(scope, receive, send)
         status = next(
-            message["status"] for message in sent if message["type"] == "http.response.start"
+            message["status"] for message in messages if message["type"] == "http.response.start"
         )
         text = b"".join(
-            message["body"] for message in sent if message["type"] == "http.response.body"
+            message["body"] for message in messages if message["type"] == "http.response.body"
         )
         return int(status), text
 

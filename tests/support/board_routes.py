@@ -181,8 +181,8 @@ def run(folder: Path, *arguments: object, code: int = 0) -> str:
     """Run ``arena ARGUMENTS…`` in a folder and return what it prints, without line ends."""
     done = run_here(*arguments, cwd=folder)
     assert done.returncode == code, done.stderr
-    shown = done.stdout if "--json" in arguments else done.stdout + done.stderr
-    return " ".join(shown.split())
+    output = done.stdout if "--json" in arguments else done.stdout + done.stderr
+    return " ".join(output.split())
 
 
 # -- routes ----------------------------------------------------------------------------------------
@@ -196,10 +196,10 @@ def by_score(case: BoardCase, folder: Path) -> Boards:
     options += ["--resamples", str(case.resamples)] if case.resamples else ["--no-intervals"]
     options += ["--workers", "1"]
     options += [f"--decimals={case.settings[key]}" for key in case.settings if key == "decimals"]
-    given = ("score", case.solution_file, "sent", *options)
-    document = json.loads(run(folder, *given, "--json"))
+    arguments = ("score", case.solution_file, "sent", *options)
+    document = json.loads(run(folder, *arguments, "--json"))
     assert [file["file"] for file in document["rejected"]] == [*map(case.file, case.rejected)]
-    text = run(folder, *given) if case.said else None
+    text = run(folder, *arguments) if case.said else None
     rows = [{**row, "submission": int(Path(row["file"]).stem)} for row in document["standings"]]
     return Boards([], rows, document["best_score_corrected"], text)
 
@@ -267,14 +267,14 @@ def by_commands(case: BoardCase, folder: Path) -> Boards:
 def initialize(case: BoardCase, folder: Path, *more: object) -> None:
     """Write the files of a case, and its competition as the folder race."""
     case.write(folder)
-    given = {"target": ",".join(case.target), "mechanism": case.mechanism, **case.roles}
-    options = [text for name, value in given.items() for text in (f"--{name}", value)]
+    values = {"target": ",".join(case.target), "mechanism": case.mechanism, **case.roles}
+    options = [text for name, value in values.items() for text in (f"--{name}", value)]
     fixed = ("--metric", case.metric, "--per-day", 0, "--seed", 1)
     run(folder, "init", "race", "--solution", "solution.csv", *fixed, *options, *more)
     path = folder / "race" / "competition.toml"
     text = path.read_text()
     for key, value in case.all_settings.items():
-        if key not in {"metric", *given}:
+        if key not in {"metric", *values}:
             name, written = key.removeprefix("final_"), json.dumps(value)
             text, count = re.subn(rf"(?m)^(# )?{name} =.*$", f"{name} = {written}", text)
             assert count == 1, name
@@ -319,39 +319,42 @@ def verify(case: BoardCase, folder: Path) -> None:
 
 
 def differences(
-    case: BoardCase, found: Boards, *, scored: bool = False
+    case: BoardCase, boards: Boards, *, scored: bool = False
 ) -> dict[str, tuple[Any, Any]]:
     """Return what a route shows and what was worked out by hand, where they differ.
 
     ``scored``: the route scored a folder of files, and knows no competition.
     """
     private = case.private if case.scored is None or not scored else case.scored
-    said = case.said if scored else (*case.said, *case.noted)
+    sentences = case.said if scored else (*case.said, *case.noted)
     pairs: dict[str, tuple[Any, Any]] = {
-        "private board": (_shown(PrivateRow, found.private), list(map(_rounded, private))),
-        "best score": (_rounded([found.best["estimate"]], 1), [case.best]),
+        "private board": (_shown(PrivateRow, boards.private), list(map(_rounded, private))),
+        "best score": (_rounded([boards.best["estimate"]], 1), [case.best]),
         "winners": (
-            [(winner["place"], winner["team"]) for winner in found.best.get("winners", ())],
+            [(winner["place"], winner["team"]) for winner in boards.best.get("winners", ())],
             [(place, row.team) for place, row in enumerate(private, 1) if case.resamples],
         ),
         "not said": (
-            [sentence for sentence in said if found.text and sentence not in found.text],
+            [sentence for sentence in sentences if boards.text and sentence not in boards.text],
             [],
         ),
     }
     for name, values in case.columns.items():
-        if not scored or name in found.private[0]:
-            column = {row["team"]: row[name] for row in found.private}
+        if not scored or name in boards.private[0]:
+            column = {row["team"]: row[name] for row in boards.private}
             pairs[name] = (_rounded(map(column.get, values)), _rounded(values.values()))
     if not scored:
-        pairs["public board"] = (_shown(PublicRow, found.public), list(map(_rounded, case.public)))
-        sent = Counter(
+        pairs["public board"] = (_shown(PublicRow, boards.public), list(map(_rounded, case.public)))
+        counts = Counter(
             team for position, team in enumerate(case.teams, 1) if position not in case.rejected
         )
-        for row in (*found.public, *found.private):
+        for row in (*boards.public, *boards.private):
             team = row["team"]
             facts = (row["n_submissions"], row["baseline"])
-            pairs[f"facts of {team}"] = (facts, (sent[team], team == case.settings.get("baseline")))
+            pairs[f"facts of {team}"] = (
+                facts,
+                (counts[team], team == case.settings.get("baseline")),
+            )
     return {name: (shown, by_hand) for name, (shown, by_hand) in pairs.items() if shown != by_hand}
 
 

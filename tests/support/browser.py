@@ -36,8 +36,8 @@ def installed_chromium() -> str | None:
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Start the Chromium that is installed."""
-    found = installed_chromium()
-    if found is None:
+    path = installed_chromium()
+    if path is None:
         missing("Chromium")
     try:
         from playwright.sync_api import sync_playwright
@@ -45,7 +45,7 @@ def chromium() -> Iterator[Any]:
         missing("The package playwright")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=found, args=ARGUMENTS, timeout=1_000 * PATIENCE
+            executable_path=path, args=ARGUMENTS, timeout=1_000 * PATIENCE
         )
         yield started
         started.close()
@@ -73,13 +73,13 @@ def run_axe(context: Any, page: Any) -> dict[str, Any]:
     # The page lets no other script run: axe-core enters as the browser's own tools do.
     session = context.new_cdp_session(page)
     session.send("Runtime.evaluate", {"expression": AXE_SCRIPT})
-    asked = {
+    call = {
         "expression": "axe.run(document, {resultTypes: ['violations']})",
         "awaitPromise": True,
         "returnByValue": True,
     }
-    found: dict[str, Any] = session.send("Runtime.evaluate", asked)["result"]["value"]
-    return found
+    results: dict[str, Any] = session.send("Runtime.evaluate", call)["result"]["value"]
+    return results
 
 
 def axe_faults(context: Any, page: Any) -> list[tuple[str, list[str]]]:

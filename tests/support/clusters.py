@@ -54,8 +54,8 @@ class InProcess:
         self._under_way -= 1
         if self.calls in self._faults:
             raise self._faults[self.calls]
-        function, given = handle
-        return pickle.loads(pickle.dumps(function(*given)))  # noqa: S301
+        function, arguments = handle
+        return pickle.loads(pickle.dumps(function(*arguments)))  # noqa: S301
 
 
 @contextlib.contextmanager

@@ -67,11 +67,11 @@ class CompetitionModel:
             if (earlier.team, earlier.file) == (team, file) and earlier.status != "refused":
                 return earlier
         why = self._refusal(team, file, now)
-        taken = "rejected" if self.files[file] is None else "accepted"
-        sent = Sent(len(self.sent) + 1, team, file, "refused" if why else taken, why)
-        self.sent.append(sent)
+        status = "rejected" if self.files[file] is None else "accepted"
+        submission = Sent(len(self.sent) + 1, team, file, "refused" if why else status, why)
+        self.sent.append(submission)
         self.kinds.append("submission")
-        return sent
+        return submission
 
     def _refusal(self, team: str, file: int, now: datetime) -> str | None:
         rules = self.rules
@@ -90,12 +90,12 @@ class CompetitionModel:
         """Choose, and say whether the choice is allowed."""
         if self.rules.deadline is not None and now > self.rules.deadline and not late:
             return False
-        wanted = set(numbers)
+        wanted_numbers = set(numbers)
         allowed = {submission.number for submission in self.counting() if submission.team == team}
         is_team = any(submission.team == team for submission in self.sent)
-        if not is_team or len(wanted) > self.rules.count or wanted - allowed:
+        if not is_team or len(wanted_numbers) > self.rules.count or wanted_numbers - allowed:
             return False
-        self.chosen[team] = wanted
+        self.chosen[team] = wanted_numbers
         self.kinds.append("selection")
         return True
 

@@ -24,8 +24,8 @@ def simulate_maximum(
     best = np.empty(repetitions)
     for repetition in range(repetitions):
         easy = rng.binomial(n_rows, theta0) if correct0 is None else correct0
-        drawn = rng.integers(len(values), size=len(values)) if random else np.arange(len(values))
-        drawn = drawn[inside[drawn]]
-        counts = rng.binomial(easy, right[drawn]) + rng.binomial(n_rows - easy, wrong[drawn])
+        places = rng.integers(len(values), size=len(values)) if random else np.arange(len(values))
+        places = places[inside[places]]
+        counts = rng.binomial(easy, right[places]) + rng.binomial(n_rows - easy, wrong[places])
         best[repetition] = counts.max(initial=0)
     return best / n_rows

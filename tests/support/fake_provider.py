@@ -80,16 +80,16 @@ class FakeProvider:
 
     def sign_in(self, url: str, **changes: str) -> str:
         """Return the address to which a browser is sent back after the person signed in."""
-        asked = dict(parse_qsl(urlsplit(url).query, strict_parsing=True))
+        query = dict(parse_qsl(urlsplit(url).query, strict_parsing=True))
         assert url.startswith(f"{self.issuer}/authorize?")
-        assert (asked["client_id"], asked["response_type"]) == (CLIENT, "code")
-        assert asked["redirect_uri"] == self.callback
-        assert "openid" in asked["scope"].split()
-        assert asked["code_challenge_method"] == "S256"
-        assert min(len(asked[name]) for name in ("state", "nonce", "code_challenge")) >= 43
+        assert (query["client_id"], query["response_type"]) == (CLIENT, "code")
+        assert query["redirect_uri"] == self.callback
+        assert "openid" in query["scope"].split()
+        assert query["code_challenge_method"] == "S256"
+        assert min(len(query[name]) for name in ("state", "nonce", "code_challenge")) >= 43
         code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return f"{self.callback}?{urlencode({'code': code, 'state': asked['state'], **changes})}"
+        self.codes[code] = query
+        return f"{self.callback}?{urlencode({'code': code, 'state': query['state'], **changes})}"
 
     async def _answer(self, request: Request) -> Response:
         path = request.url.path
@@ -127,24 +127,26 @@ class FakeProvider:
             user, password = form.get("client_id", ""), form.get("client_secret", "")
         if (user, password) != (CLIENT, SECRET):
             return JSONResponse({"error": "invalid_client"}, 401)
-        asked = self.codes.pop(form["code"], None)  # a code is used once
+        grant = self.codes.pop(form["code"], None)  # a code is used once
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         if (
-            asked is None
-            or form["redirect_uri"] != asked["redirect_uri"]
-            or challenge != asked["code_challenge"]
+            grant is None
+            or form["redirect_uri"] != grant["redirect_uri"]
+            or challenge != grant["code_challenge"]
         ):
             return JSONResponse({"error": "invalid_grant", "error_description": "<b>no</b>"}, 400)
         now = int(time.time())
         claims = {
             "iss": self.issuer, "aud": CLIENT, "exp": now + 300, "iat": now,
-            "nonce": asked["nonce"], **self.person, **self.claims,
+            "nonce": grant["nonce"], **self.person, **self.claims,
         }  # fmt: skip
         claims = {key: value for key, value in claims.items() if value is not None}
         token = {"access_token": "access", "token_type": "Bearer", "expires_in": 300}
-        made = self.forge(claims) if self.forge else self.signed(claims)
-        return JSONResponse({**token, **({"id_token": made} if made else {}), **self.token_answer})
+        signed_token = self.forge(claims) if self.forge else self.signed(claims)
+        return JSONResponse(
+            {**token, **({"id_token": signed_token} if signed_token else {}), **self.token_answer}
+        )
 
     def signed(self, claims: dict[str, Any]) -> str:
         """Return claims with the provider's signature."""

@@ -67,7 +67,7 @@ def manager_of_few() -> PluginManager:
 
 
 def settings_of(rules: Rules, metric: str, mechanism: str) -> Settings:
-    told = asdict(rules)
+    values = asdict(rules)
     sections = {
         "competition": ("deadline", "baseline"),
         "limits": ("per_day", "total", "count_rejected"),
@@ -79,7 +79,7 @@ def settings_of(rules: Rules, metric: str, mechanism: str) -> Settings:
             "metric": {"name": metric},
             "public": {"mechanism": mechanism},
             "analysis": {"resamples": 2},
-            **{name: {key: told[key] for key in keys} for name, keys in sections.items()},
+            **{name: {key: values[key] for key in keys} for name, keys in sections.items()},
         }
     )
 

@@ -165,17 +165,17 @@ def outcomes(
     killed: Path, name: str, changes: Sequence[tuple[int, int]], mend_every: int
 ) -> list[str]:
     """Return what came of each change; an error that is no sentence is named."""
-    found = []
+    messages = []
     with tempfile.TemporaryDirectory() as folder:
         for number, (place, bits) in enumerate(changes):
             copy = Path(folder) / str(number)
             mend = number % mend_every == mend_every - 1
             try:
-                found.append(open_or_repair(killed, copy, name, place, bits, mend=mend))
+                messages.append(open_or_repair(killed, copy, name, place, bits, mend=mend))
             except Exception as error:  # noqa: BLE001 - any is a failure
-                found.append(f"{type(error).__name__}: {error}")
+                messages.append(f"{type(error).__name__}: {error}")
             shutil.rmtree(copy, ignore_errors=True)
-    return found
+    return messages
 
 
 def outcomes_apart(
@@ -206,18 +206,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", choices=[LOG, JOURNAL, DATABASE], action="append")
-    given = parser.parse_args()
+    options = parser.parse_args()
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "open").mkdir()
-        killed = leave_killed(Path(folder) / "open", Path(folder) / "killed", given.rows)
-        for name in given.file or (LOG, JOURNAL):
+        killed = leave_killed(Path(folder) / "open", Path(folder) / "killed", options.rows)
+        for name in options.file or (LOG, JOURNAL):
             content = (killed / name).read_bytes()
-            changes = changes_of(content, given.every, given.seed)
+            changes = changes_of(content, options.every, options.seed)
             counts: Counter[str] = Counter()
             for first in range(0, len(changes), 100):
                 some = changes[first : first + 100]
-                for change, came in outcomes_apart(killed, name, some, given.mend_every):
+                for change, came in outcomes_apart(killed, name, some, options.mend_every):
                     counts[came] += 1
                     if came not in GOOD:
                         failed = True

@@ -87,8 +87,8 @@ def corpus() -> tuple[bytes, ...]:
 def mutate(data: bytes, rng: np.random.Generator) -> bytes:
     """Cut, delete, insert, replace, repeat or flip a bit, at up to six places."""
     for _ in range(rng.integers(1, 7)):
-        at = int(rng.integers(len(data) + 1))
-        head, tail = data[:at], data[at:]
+        place = int(rng.integers(len(data) + 1))
+        head, tail = data[:place], data[place:]
         piece = PIECES[rng.integers(len(PIECES))]
         match rng.integers(7):
             case 0:
@@ -137,7 +137,7 @@ def wrong_with(read: ReadSubmission, kind: PredictionKind) -> str | None:
 def run(first: int, last: int) -> list[tuple[int, str]]:
     """Return the numbers of cases that fail, and why."""
     forms = {kind: form(kind) for kind in KINDS}
-    found = []
+    problems = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "team.bin"
         for number in range(first, last):
@@ -148,8 +148,8 @@ def run(first: int, last: int) -> list[tuple[int, str]]:
             except Exception as error:  # noqa: BLE001 - any is a failure
                 wrong = f"{type(error).__name__}: {error}"
             if wrong:
-                found.append((number, wrong))
-    return found
+                problems.append((number, wrong))
+    return problems
 
 
 def run_apart(first: int, last: int) -> tuple[list[tuple[int, str]], list[int]]:
@@ -164,8 +164,8 @@ def run_apart(first: int, last: int) -> tuple[list[tuple[int, str]], list[int]]:
     if last - first == 1:
         return [], [first]
     middle = (first + last) // 2
-    one, other = run_apart(first, middle), run_apart(middle, last)
-    return one[0] + other[0], one[1] + other[1]
+    first_half, second_half = run_apart(first, middle), run_apart(middle, last)
+    return first_half[0] + second_half[0], first_half[1] + second_half[1]
 
 
 def main() -> None:
@@ -174,13 +174,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=np.inf, help="stop after this time")
-    given = parser.parse_args()
-    counts = {"first": given.first, "cases": 0, "wrong": 0, "ended_their_process": 0}
-    until = time.monotonic() + given.seconds
-    for first in range(given.first, given.first + given.cases, BATCH):
+    options = parser.parse_args()
+    counts = {"first": options.first, "cases": 0, "wrong": 0, "ended_their_process": 0}
+    until = time.monotonic() + options.seconds
+    for first in range(options.first, options.first + options.cases, BATCH):
         if time.monotonic() > until:
             break
-        last = min(first + BATCH, given.first + given.cases)
+        last = min(first + BATCH, options.first + options.cases)
         wrong, ended = run_apart(first, last)
         for number, why in wrong:
             print(f"case {number}: {why}", flush=True)

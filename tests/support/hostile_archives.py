@@ -15,9 +15,9 @@ MAIN = ("main.py", b"print(1)")
 
 def archive(*members: tuple[str | zipfile.ZipInfo, bytes], packing: int = 8) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", packing) as made:
+    with zipfile.ZipFile(file, "w", packing) as zip_file:
         for name, content in members:
-            made.writestr(name, content)
+            zip_file.writestr(name, content)
     return file.getvalue()
 
 

@@ -25,8 +25,10 @@ def check_kept(name: str, text: str) -> None:
     path = FOLDER / name
     if os.environ.get("ARENA_KEEP"):
         path.write_text(text, encoding="utf-8")
-    kept = path.read_text(encoding="utf-8")
-    assert text.splitlines() == kept.splitlines(), f"ARENA_KEEP=1 pytest writes tests/kept/{name}."
+    kept_text = path.read_text(encoding="utf-8")
+    assert text.splitlines() == kept_text.splitlines(), (
+        f"ARENA_KEEP=1 pytest writes tests/kept/{name}."
+    )
 
 
 def masked(text: str) -> str:

@@ -52,9 +52,9 @@ class KeptAnswers:
 @pytest.fixture(scope="module")
 def kept_answers(request: pytest.FixtureRequest) -> Iterator[KeptAnswers]:
     """Write what the tests of a module were answered, if that is asked for."""
-    kept = KeptAnswers(request.path.parent.name, request.path.stem)
-    yield kept
-    kept.write()
+    answers_kept = KeptAnswers(request.path.parent.name, request.path.stem)
+    yield answers_kept
+    answers_kept.write()
 
 
 @pytest.fixture
@@ -62,14 +62,14 @@ def answers(
     request: pytest.FixtureRequest, tmp_path: Path, kept_answers: KeptAnswers
 ) -> Iterator[Answers]:
     """Compare what a default test is answered; nothing is kept of random and of slow tests."""
-    given: Answers = []
-    yield given
+    calls: Answers = []
+    yield calls
     left_out = any(map(request.node.get_closest_marker, ("slow", "campaign")))
     if left_out or hasattr(request.function, "hypothesis"):
         return
     folders = "|".join(re.escape(str(path)) for path in (tmp_path, request.path.parent))
     any_folder = rf"{folders}|{re.escape(tempfile.gettempdir())}/[\w-]+"
-    texts = [[re.sub(any_folder, "", line) for line in answer] for answer in given]
+    texts = [[re.sub(any_folder, "", line) for line in answer] for answer in calls]
     kept_answers.check(request.node.name, texts)
 
 
@@ -78,8 +78,8 @@ def kept_errors(monkeypatch: pytest.MonkeyPatch, answers: Answers) -> None:
     """Keep the sentence of every error of arena that a test meets in its process."""
     initialize = ArenaError.__init__
 
-    def kept(error: ArenaError, *arguments: Any) -> None:
+    def keep(error: ArenaError, *arguments: Any) -> None:
         answers.append([f"{type(error).__name__}: {' '.join(map(str, arguments))}"])
         initialize(error, *arguments)
 
-    monkeypatch.setattr(ArenaError, "__init__", kept)
+    monkeypatch.setattr(ArenaError, "__init__", keep)

@@ -68,8 +68,8 @@ def _parts(html: str, without: str | None = None) -> list[str]:
 
 def charts_of(html: str) -> list[dict[str, Any]]:
     """Return the specification of every chart of a page."""
-    found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL)
-    return [json.loads(text) for text in found]
+    charts = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL)
+    return [json.loads(text) for text in charts]
 
 
 def strings_of(value: Any) -> Iterator[str]:

@@ -39,13 +39,13 @@ def with_options(command: Sequence[object], *given: object) -> list[object]:
     positional: list[object] = []
     options: dict[object, list[object]] = {}
     for arguments in (command, given):
-        values, seen = positional, set()
+        values, seen_options = positional, set()
         for argument in arguments:
             if isinstance(argument, str) and re.match(r"--?[a-z]", argument):
                 values = options.setdefault(argument, [])
-                if argument not in seen:
+                if argument not in seen_options:
                     values.clear()
-                seen.add(argument)
+                seen_options.add(argument)
                 values.append(argument)
             else:
                 values.append(argument)
@@ -71,10 +71,10 @@ def start_program(
     *arguments: object, cwd: Path, start_new_session: bool = False
 ) -> subprocess.Popen[str]:
     """Start the installed ``arena`` in a process of its own, and do not wait for it."""
-    given = [ARENA, *map(str, arguments)]
+    command = [ARENA, *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        given, stdout=pipe, stderr=pipe, text=True, cwd=cwd, start_new_session=start_new_session
+        command, stdout=pipe, stderr=pipe, text=True, cwd=cwd, start_new_session=start_new_session
     )
 
 
@@ -97,12 +97,12 @@ def killed_in_the_end(process: subprocess.Popen[str]) -> Iterator[subprocess.Pop
 
 def run_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the same program in this process: what it imports is there already."""
-    given = [str(argument) for argument in arguments]
+    texts = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            main(given)
+            main(texts)
         except SystemExit as stop:
             code = stop.code or 0
-    return subprocess.CompletedProcess(given, int(str(code)), out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(texts, int(str(code)), out.getvalue(), err.getvalue())

@@ -47,8 +47,10 @@ def run_mechanism(
     state: Any = {}
     releases = []
     for submission, score in enumerate(scores, start=1):
-        one = evaluation(submission, score, **changes)
-        releases.append(mechanism.release(state, one, np.random.default_rng(submission)))
+        submission_score = evaluation(submission, score, **changes)
+        releases.append(
+            mechanism.release(state, submission_score, np.random.default_rng(submission))
+        )
         state = releases[-1].state
         if not kept:
             state = json.loads(json.dumps(dict(state), allow_nan=False))

@@ -80,14 +80,14 @@ class ServedCompetition:
         """Submit, choose and disqualify as the case says; return the public board."""
         for number, team in enumerate(case.teams, 1):
             client = self.clients[team]
-            sent = client.submit(folder / "sent" / case.file(number))
+            request = client.submit(folder / "sent" / case.file(number))
             self.judge()
-            answer = client.wait(sent["request"])
+            answer = client.wait(request["request"])
             assert (answer["status"], answer["submission"]) == ("accepted", number)
         for team, numbers in case.selected.items():
-            sent = self.clients[team].select(numbers)
+            request = self.clients[team].select(numbers)
             self.judge()
-            assert self.clients[team].wait(sent["request"])["status"] == "done"
+            assert self.clients[team].wait(request["request"])["status"] == "done"
         for excluded in case.disqualified:
             what = "team" if isinstance(excluded, str) else "submission"
             self.decide("disqualify", **{what: excluded, "reason": "a leak"})
@@ -100,10 +100,10 @@ class ServedCompetition:
 
     def decide(self, what: str, **payload: Any) -> None:
         """Decide as the organiser and wait until it is done."""
-        sent = self.organiser.post(f"/admin/{what}", json=payload)
-        assert sent.status_code == 202, sent.text
+        answer = self.organiser.post(f"/admin/{what}", json=payload)
+        assert answer.status_code == 202, answer.text
         self.judge()
-        path, status = f"/requests/{sent.json()['request']}", "waiting"
+        path, status = f"/requests/{answer.json()['request']}", "waiting"
         while status == "waiting":
             status = self.organiser.get(path).json()["status"]
         assert status == "done", what

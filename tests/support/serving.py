@@ -40,19 +40,19 @@ class Server:
     def pids(self, role: str) -> list[int]:
         """Return the processes of a role: web, scorer or checker."""
         own = children(self.process.pid)
-        found = [pid for pid in own if arguments_of(pid)[3:4] == [role]]
-        if role == "checker" and not found:
+        role_pids = [pid for pid in own if arguments_of(pid)[3:4] == [role]]
+        if role == "checker" and not role_pids:
             return [pid for scorer in self.pids("scorer") for pid in children(scorer)]
-        return found
+        return role_pids
 
 
 def children(pid: int) -> list[int]:
-    found = []
+    numbers = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             if int(path.read_text().rpartition(") ")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
+                numbers.append(int(path.parent.name))
+    return numbers
 
 
 def arguments_of(pid: int) -> list[str]:
@@ -127,11 +127,11 @@ def running(
             )
         try:
             until = time.monotonic() + PATIENCE
-            while (found := re.search(r"at (http\S+)\n.*: (http\S+)\n", out.read_text())) is None:
+            while (urls := re.search(r"at (http\S+)\n.*: (http\S+)\n", out.read_text())) is None:
                 if process.poll() is not None or time.monotonic() > until:
                     raise RuntimeError(f"The server did not start: {log.read_text()}")
                 time.sleep(0.05)
-            yield Server(process, found[1], layout, log, found[2])
+            yield Server(process, urls[1], layout, log, urls[2])
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)
         finally:

@@ -71,13 +71,15 @@ def request(
     )
 
 
-def held(asked: PreparedSimulation, manager: PluginManager, **options: Any) -> list[CompetitionRun]:
+def held(
+    simulation: PreparedSimulation, manager: PluginManager, **options: Any
+) -> list[CompetitionRun]:
     """Hold it under each mechanism."""
-    folder = asked.open_folder()
+    folder = simulation.open_folder()
     settings = {"workers": 1, "progress": NoProgress(), **options}
     return [
-        run_competition(folder, asked, mechanism, manager, **settings)
-        for mechanism in asked.mechanisms
+        run_competition(folder, simulation, mechanism, manager, **settings)
+        for mechanism in simulation.mechanisms
     ]
 
 

@@ -25,9 +25,9 @@ def rows_of(values: Mapping[int, str] | None = None, default: str = "0.5") -> st
 
 def only(read: ReadSubmission, kind: str) -> Fault:
     """Return the one fault of a kind."""
-    found = [fault for fault in read.faults if fault.kind == kind]
-    assert len(found) == 1, read.faults
-    return found[0]
+    faults = [fault for fault in read.faults if fault.kind == kind]
+    assert len(faults) == 1, read.faults
+    return faults[0]
 
 
 def kinds(read: ReadSubmission) -> set[str]:

@@ -151,9 +151,9 @@ def _people(web: WebSite) -> None:
     web.site.announcements.post(
         NAME, "`train.csv` was *replaced*: 14 of its rows stood twice.", "host"
     )
-    asked = web.site.messages.ask(NAME, member, "May we use public data about towns?")
+    question = web.site.messages.ask(NAME, member, "May we use public data about towns?")
     web.site.messages.reply(
-        NAME, member, "Yes, if everybody can **download** them.", answers=asked.message,
+        NAME, member, "Yes, if everybody can **download** them.", answers=question.message,
         published="Are other data allowed?",
     )  # fmt: skip
     web.site.messages.ask(NAME, member, "Does the test set have the same months?")
@@ -184,9 +184,11 @@ def take(browser: Any, folder: Path, root: Path) -> None:
 def _take_report(browser: Any, folder: Path, report: Path) -> None:
     rng = np.random.default_rng(39)
     leaves = rng.random(2_000) < 0.3
-    sent = {team: leaves + (1 + place / 20) * rng.normal(size=2_000)
+    predictions = {team: leaves + (1 + place / 20) * rng.normal(size=2_000)
             for place, team in enumerate(TEAMS)}  # fmt: skip
-    arena.score(leaves.astype(int), sent, metric="roc_auc").report(report, title="Customer churn")
+    arena.score(leaves.astype(int), predictions, metric="roc_auc").report(
+        report, title="Customer churn"
+    )
     for end, scheme in SCHEMES.items():
         context = new_context(
             browser, viewport={"width": REPORT_WIDTH, "height": 760}, color_scheme=scheme

@@ -74,9 +74,9 @@ class FakeScorer:
         self.publish(facts=facts, board=[])
 
     def publish(self, facts: CompetitionFacts | None = None, **documents: Any) -> None:
-        shown = {} if facts is None else {"competition": asdict(facts)}
+        facts_document = {} if facts is None else {"competition": asdict(facts)}
         self.publisher.publish(
-            documents={**documents, **shown},
+            documents={**documents, **facts_document},
             state=State("open", time.time(), cursor=self.cursor, seconds_each=0.5),
         )
 
@@ -212,14 +212,14 @@ class WebSite:
     def person(self, name: str, team: str | None = None, **account: Any) -> str:
         """Register a person, with a team of this name, and return the account."""
         accounts = self.site.accounts
-        made = accounts.register(name, **account).account
+        account_id = accounts.register(name, **account).account
         if team is not None:
-            found = accounts.team_named(NAME, team)
-            if found is None:
-                accounts.create_team(NAME, team, made)
+            team_record = accounts.team_named(NAME, team)
+            if team_record is None:
+                accounts.create_team(NAME, team, account_id)
             else:
-                accounts.join_team(found.team, made, 100)
-        return made
+                accounts.join_team(team_record.team, account_id, 100)
+        return account_id
 
     def token(self, account: str, scope: str = "submit") -> str:
         return self.site.accounts.make_token(account, "test", scope)[0]

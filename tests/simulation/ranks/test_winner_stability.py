@@ -39,39 +39,41 @@ def test_trends_with_rows_and_models(tmp_path):
         [300, 3_000, 30_000], [4, 16, 64], tests=40, boards=0, train_rows=1_000,
         validation_rows=500, population=30_000, grid=tmp_path / "grid.toml", models=tmp_path / "m",
     )  # fmt: skip
-    found = paper.frequencies(result)
-    assert paper.against_the_trend(found) == []
-    assert [found[300, count].sets for count in (4, 16, 64)] == [16, 4, 1]
-    most, least = found[30_000, 4], found[300, 64]
+    frequencies = paper.frequencies(result)
+    assert paper.against_the_trend(frequencies) == []
+    assert [frequencies[300, count].sets for count in (4, 16, 64)] == [16, 4, 1]
+    most, least = frequencies[30_000, 4], frequencies[300, 64]
     assert most.mean > 0.7
     assert least.mean < 0.3
     assert most.mean - least.mean > 3 * (most.error + least.error)
-    rows = paper.compared(found, {(30_000, 4): 0.0, (300, 4): 0.5, (300, 64): 1.0})
+    rows = paper.compared(frequencies, {(30_000, 4): 0.0, (300, 4): 0.5, (300, 64): 1.0})
     agrees = {row.published: row.agrees for row in rows if row.published is not None}
     assert agrees == {0.5: True, 0.0: False, 1.0: None}  # there is one set of 64 models
-    json.dumps(paper.chart(found, {(300, 4): 0.5}).specification, allow_nan=False)
+    json.dumps(paper.chart(frequencies, {(300, 4): 0.5}).specification, allow_nan=False)
 
 
 @pytest.mark.slow
 def test_a_quick_study_says_what_it_leaves_out():
-    found = paper.WinnerStability().reproduce(PaperOptions(quick=True, workers=1), NoProgress())
-    assert len([row for row in found.figures if row.where == "win frequency"]) == 4
-    assert any("best_winning.csv is not in --data" in text for text in found.missing)
+    reproduction = paper.WinnerStability().reproduce(
+        PaperOptions(quick=True, workers=1), NoProgress()
+    )
+    assert len([row for row in reproduction.figures if row.where == "win frequency"]) == 4
+    assert any("best_winning.csv is not in --data" in text for text in reproduction.missing)
 
 
 def test_a_frequency_against_the_trend_is_named():
-    found = {
+    frequencies = {
         (10, 2): paper.Frequency(0.9, 0.05, (0.9,) * 3),
         (20, 2): paper.Frequency(0.3, 0.05, (0.3,) * 3),
         (10, 4): paper.Frequency(0.8, 0.05, (0.8,) * 2),
         (20, 4): paper.Frequency(0.4, 0.05, (0.4,) * 2),
     }
-    assert paper.against_the_trend(found) == [
+    assert paper.against_the_trend(frequencies) == [
         "(10, 2) wins more often than (20, 2)",
         "(10, 4) wins more often than (20, 4)",
     ]
-    found[10, 4] = paper.Frequency(0.99, 0.02, (0.99,) * 2)
-    assert paper.against_the_trend(found)[1:] == ["(10, 4) wins more often than (20, 4)"]
+    frequencies[10, 4] = paper.Frequency(0.99, 0.02, (0.99,) * 2)
+    assert paper.against_the_trend(frequencies)[1:] == ["(10, 4) wins more often than (20, 4)"]
 
 
 @pytest.mark.parametrize("kind", ["published", "alone"])
@@ -79,13 +81,13 @@ def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
     """Of drawn scores, whose errors shrink with the root of the rows."""
     rng, n_models = np.random.default_rng(0), 3_000
     true = rng.normal(size=n_models)
-    shown = {
+    shown_scores = {
         rows: true[:, None] + 30 / np.sqrt(rows) * rng.normal(size=(n_models, 3))
         for rows in (10_000, 100_000)
     }
-    scores = ModelScores(true, shown, greater_is_better=True)
-    sizes = [(rows, count) for rows in shown for count in (100, 1_000)]
-    drawn = SimpleNamespace(
+    scores = ModelScores(true, shown_scores, greater_is_better=True)
+    sizes = [(rows, count) for rows in shown_scores for count in (100, 1_000)]
+    study = SimpleNamespace(
         scores=scores,
         win_frequency=[win_frequency(scores, *size) for size in sizes],
         coverage=[
@@ -101,11 +103,11 @@ def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
             )
         ],
     )
-    asked = []
+    calls = []
 
     def simulate_ranks(*sizes, models, progress, grid, **settings):
-        asked.append([*sizes, grid.name, settings])
-        return drawn
+        calls.append([*sizes, grid.name, settings])
+        return study
 
     monkeypatch.setattr(paper, "simulate_ranks", simulate_ranks)
     options = PaperOptions(quick=True, seed=4)
@@ -117,4 +119,4 @@ def test_what_a_study_shows_is_the_kept_whole(tmp_path, monkeypatch, kind):
             data=tmp_path, models=tmp_path / "m", workers=3, engine="dask", address="here:1"
         )
     reproduction = paper.WinnerStability().reproduce(options, NoProgress())
-    check_kept_reproduction(f"winner-stability-{kind}", reproduction, asked=asked)
+    check_kept_reproduction(f"winner-stability-{kind}", reproduction, asked=calls)
