@@ -89,6 +89,22 @@ def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> N
     np.testing.assert_array_equal(pairs, counts[positive].sum(0) * counts[~positive].sum(0))
 
 
+def test_groups_of_ties_of_any_size_may_cross_a_flush(kernels: KernelModules) -> None:
+    rng = np.random.default_rng(1)
+    for largest in (3, 120, 300, 700):
+        sizes = rng.integers(1, largest + 1, 2_000 // largest + 1)
+        prediction = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(float)
+        # A third of the groups have both classes.
+        chance = rng.choice([0.0, 0.4, 1.0], len(sizes))[prediction.astype(int)]
+        positive = rng.random(len(prediction)) < chance
+        weights = rng.integers(0, LARGEST_WEIGHT + 1, (len(prediction), 2)).astype(np.uint8)
+        weights[:, 1] = LARGEST_WEIGHT
+        arguments = (prediction[np.newaxis], positive, weights)
+        doubled, pairs = kernels.concordant_pairs(*arguments)
+        _equal(doubled, interpreted.concordant_pairs(*arguments)[0])
+        _equal(pairs, interpreted.concordant_pairs(*arguments)[1])
+
+
 def test_large_counts_take_the_plain_path(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     weights = weights + np.uint8(200)
