@@ -52,3 +52,24 @@ def test_two_own_files_are_compared_and_private_scores_shown(web: WebSite) -> No
     requests = web.program(web.token(ada)).get(f"{API}/submissions").json()["requests"]
     assert [request["private_rank"] for request in requests] == [7, None]
     assert "0.4321" in browser.get(f"/{NAME}/submissions.csv").text
+
+
+def test_own_submissions_are_withdrawn_by_a_program_and_by_a_form(web: WebSite) -> None:
+    ada = web.person("Ada", "Ants")
+    for number in range(2):
+        submit(web, ada, b"id,y\na,%d\n" % number, 0.6)
+    submit(web, web.person("Bo", "Bees"), b"id,y\na,2\n", 0.5)
+    program, browser = web.program(web.token(ada)), web.browser(ada)
+    for submission, status in ((3, 422), (4, 422), (1, 202)):
+        answer = program.post(f"{API}/withdrawals", json={"submission": submission})
+        assert answer.status_code == status
+    for fields, sentence in (
+        ({"submission": "2"}, "Confirm the step by its check box."),
+        ({"submission": "x", "sure": "1"}, "Fill in all fields of the form."),
+    ):
+        assert sentence in browser.post(f"/{NAME}/withdrawals", data=fields).text
+    sent = browser.post(f"/{NAME}/withdrawals", data={"submission": "2", "sure": "1"})
+    assert sent.status_code == 303
+    requests = [one for one in web.site.intake.after(NAME, 0) if one.kind == "withdraw"]
+    assert [one.payload for one in requests] == [{"submission": 1}, {"submission": 2}]
+    assert sent.headers["location"] == f"/{NAME}/submissions/{requests[1].request}"
