@@ -668,6 +668,79 @@ def test_a_group_that_fails_is_tried_one_by_one_and_one_alone_is_set_aside() -> 
     )
 
 
+class Publishing:
+    """A scorer that publishes what the test says was judged; ``states`` are those that it set."""
+
+    _fault = None
+    _board_due = False
+    _name = "race"
+    _server = SimpleNamespace(publish_seconds=1e9)
+    _intake = SimpleNamespace(after=lambda *_: [])
+    _board_at = 0.0
+
+    def __init__(self, frozen: datetime) -> None:
+        self._state = SimpleNamespace(judged=5, set_aside=2)
+        self._competition = SimpleNamespace(frozen_since=frozen)
+        self._last: dict[str, str] = {}
+        self.states: list[Any] = []
+        self.published: list[Any] = []
+        self.dropped: list[Any] = []
+        self._attempts = SimpleNamespace(end=lambda: None)
+        self._publisher = SimpleNamespace(publish=lambda **what: self.published.append(what))
+
+    def _published(self, request: Any, answer: Any) -> Any:
+        assert request.seq == answer.seq
+        return answer
+
+    def _set_state(self, **changes: Any) -> None:
+        self.states.append(changes)
+
+    def _team_facts(self, teams: set[str]) -> list[str]:
+        return sorted(teams)
+
+    def _drop_uploads(self, requests: Any, statuses: Any) -> None:
+        self.dropped.append(([request.seq for request in requests], statuses))
+
+    def _publish_board(self) -> None:
+        self.published.append("board")
+
+
+def test_what_was_judged_is_counted_and_published_with_the_last_entries_before_a_freeze() -> None:
+    frozen = datetime(2026, 5, 6, tzinfo=UTC)
+    late = (frozen + timedelta(seconds=1)).isoformat()
+
+    def answer(seq: int, status: str, received: str) -> Any:
+        return SimpleNamespace(
+            seq=seq, kind="submit", status=status, team=f"t{seq}", received=received,
+            request=f"r{seq}",
+        )  # fmt: skip
+
+    judged = [
+        answer(6, "accepted", frozen.isoformat()),
+        answer(7, "accepted", late),
+        answer(8, "set_aside", frozen.isoformat()),
+    ]
+    waiting: Any = [SimpleNamespace(seq=number) for number in (6, 7, 8, 9)]
+    scorer: Any = Publishing(frozen)
+    Scorer._publish_answers(scorer, waiting, judged[2:], 0.5)
+    assert scorer._board_due is False
+    Scorer._publish_answers(scorer, waiting, judged, 0.5)
+    # Five were judged before, of which two were set aside.
+    common = {"cursor": 8, "seconds_each": 0.5, "busy_since": None, "problem": None}
+    assert scorer.states[1] == {**common, "judged": 5 + 3, "set_aside": 2 + 1}
+    assert scorer._last == {"t6": frozen.isoformat()}
+    assert scorer.published[1] == {
+        "answers": judged, "teams": ["t6", "t7", "t8"], "documents": {}, "state": scorer._state,
+    }  # fmt: skip
+    statuses = {"r6": "accepted", "r7": "accepted", "r8": "set_aside"}
+    assert scorer.dropped[1] == ([6, 7, 8], statuses)
+    assert scorer._board_due is True
+    # The board follows once no request waits.
+    assert len(scorer.published) == 2
+    Scorer._publish_answers(scorer, waiting[:3], judged[2:], 0.5)
+    assert scorer.published[3] == "board"
+
+
 def test_settings_are_read_again_when_their_files_changed(tmp_path: Path) -> None:
     config, rules = tmp_path / CONFIG_NAME, tmp_path / "rules.md"
     new, fault, text = False, "", "old"
