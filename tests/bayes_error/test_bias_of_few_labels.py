@@ -64,7 +64,7 @@ def jackknife(counts: FloatArray) -> float:
 
 
 CAMPAIGN = [(truth, m, 80) for truth in TRUTHS for m in (3, 5, 50)]
-SLOW = [("A", 3, 20), ("C", 50, 20), ("5 classes", 5, 20), ("4 classes", 50, 20)]
+SLOW = [("A", 3, 8), ("C", 50, 8), ("5 classes", 5, 20), ("4 classes", 50, 8)]
 """One number of labels for each kind of truth."""
 
 
