@@ -81,13 +81,14 @@ def _results(folder: Path, date: str) -> dict[str, Any]:
 @refusing
 def _read(file: Path, task: str, results: dict[str, Any], value: str | None) -> CaseScores:
     metric, _, wanted_filter = (value or "").partition(",")
-    cases, values, filters = [], [], {}
+    cases, values = [], []
+    filters: dict[str, None] = {}
     for line in json_lines(file):
         if not isinstance(line, dict) or "doc_id" not in line:
             raise unreadable(file, "a line is no sample of lm-evaluation-harness: it has no doc_id")
         metric = metric or chosen(None, line.get("metrics", []), file)
         own_filter = str(line.get("filter", "none"))
-        filters[own_filter] = True
+        filters[own_filter] = None
         wanted_filter = wanted_filter or own_filter
         if own_filter != wanted_filter:
             continue

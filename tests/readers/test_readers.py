@@ -453,10 +453,11 @@ def test_a_log_of_inspect_without_samples_is_left_out_of_a_folder(tmp_path: Path
     shutil.copytree(DATA / "inspect", tmp_path / "logs")
     full = scores_of(ranked(tmp_path / "logs"))
     log = {"version": 2, "status": "error", "eval": {"model": "late", "task": "new"}}
-    alone = write(tmp_path / "logs" / "late.json", log)
+    alone = write(tmp_path / "logs" / "an.json", log)
+    write(tmp_path / "logs" / "a.json", {"no": "log"})
     result = ranked(tmp_path / "logs")
     assert scores_of(result) == full
-    assert "late.json has no samples and is left out." in result.notes
+    assert "an.json has no samples and is left out." in result.notes
     with pytest.raises(InputError, match="no samples"):
         ranked(alone)
     write(tmp_path / "none" / "late.json", log)
