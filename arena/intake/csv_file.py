@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from arena.intake.csv_header import end_of_blank_lines, find_header
+from arena.intake.csv_header import CsvHeader, end_of_blank_lines, find_header
+from arena.intake.encoding import line_of
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, RowNumbers
 from arena.interfaces.faults import FaultList, plural
@@ -112,6 +113,9 @@ def read_csv(
     if not len(columns[0]) and not broken.numbers:
         faults.refuse("no rows", "All rows of the file are empty: add one row per id.")
     _refuse_more_rows(len(columns[0]), bounds, faults)
+    if b'"' in data:
+        n_records = len(columns[0]) + len(broken.numbers)
+        _report_swallowed_lines(data, first, n_records=n_records, faults=faults)
     # Most files are read without the import of pyarrow.compute, which takes long.
     if first.line is not None and data.find(first.line, first.end) >= 0:
         _report_repeated_header(names, columns, numbers, faults)
@@ -144,6 +148,32 @@ def _count_records(data: bytes, start: int) -> int:
         # Much faster than bytes.count where the byte is frequent.
         ends += [np.count_nonzero(piece == end) for end in line_ends]
     return int(ends.max()) + (not data.endswith((b"\n", b"\r")))
+
+
+def _report_swallowed_lines(
+    data: bytes, first: CsvHeader, *, n_records: int, faults: FaultList
+) -> None:
+    """Add a fault for each cell that a stray quotation mark joined from those of several lines.
+
+    The parser goes on behind a closing quotation mark, and finds nothing wrong.
+    """
+    if max(data.count(end, first.end) for end in (b"\n", b"\r")) <= n_records:
+        return  # no cell has several lines
+    cell = re.compile(
+        rb'(?:\A|(?<=[\r\n%b]))"[^"]*+(?:""[^"]*+)*+"([^\r\n%b]*)'
+        % (2 * (re.escape(first.delimiter.encode()),))
+    )
+    places = [
+        found.start()
+        for found in cell.finditer(data, first.end)
+        if found[1].strip() and len(found[0].splitlines()) > 1
+    ]
+    kind = "misplaced quote"
+    message = (
+        "A quotation mark is opened here and closed within a cell of a later line: double each "
+        "quotation mark that is part of a text."
+    )
+    faults.add_each(kind, places, lambda place: Fault(kind, message, row=line_of(data, place)))
 
 
 def _without_empty_end(columns: tuple[Any, ...]) -> tuple[Any, ...]:

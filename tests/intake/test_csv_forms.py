@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from arena.intake import csv_file
-from arena.intake.table import RowNumbers
+from arena.intake.table import SOLUTION_BOUNDS, RowNumbers
+from arena.interfaces.faults import FaultList
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -124,6 +125,18 @@ def test_truncated_last_line_is_named(send: Send) -> None:
 def test_quote_that_is_never_closed_is_named(send: Send, end: str) -> None:
     read = send(PLAIN.replace("020,", '"020,').rstrip("\n") + end)
     assert only(read, "unclosed quote").row == 22
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_stray_quote_that_swallows_rows_is_named(end: str) -> None:
+    """Otherwise a solution would lose rows without a word."""
+    good = 'id,"y"\n1,"a ""b""\nc"\n2,""\n\n3,"d" \n'
+    for rows, lines in (("", []), ('4,"e\n5,f\n6,"g\n7,"h"\n', [7])):
+        faults = FaultList()
+        data = (good + rows).replace("\n", end).encode()
+        csv_file.read_csv(data, ("id", "y"), SOLUTION_BOUNDS, faults)
+        found = [(fault.kind, fault.row) for fault in faults.to_tuple()]
+        assert found == [("misplaced quote", line) for line in lines]
 
 
 def test_endless_broken_rows_are_given_up(send: Send) -> None:
