@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from arena.interfaces.faults import plural
 from arena.server_section import ConfigSection
 from arena.utils.times import in_utc
 
@@ -172,7 +173,8 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     """
     if (n_sets := len(row_sets(phases.values()))) > MOST_ROW_SETS:
         raise ValueError(
-            f"the phases name rows by {n_sets:,} values of the usage column, and a competition has "
+            f"the phases name rows by {plural(n_sets, 'value')} of the usage column, "
+            "and a competition has "
             f"at most {MOST_ROW_SETS:,}: let phases share rows, or put rounds into one"
         )
     _check_order(phases)

@@ -93,9 +93,10 @@ def _print_what_holds(document: Row, out: Console, words: Vocabulary, *, marked:
     joint = "rank intervals, tiers and marks together, and each score's interval by itself"
     if all(row.get("rank_low") is None for row in standings):
         joint = "each score's interval by itself"
+    resamples = plural(document["resamples"], "resample")
     out.print(
         f"Confidence level {level_text(document['level'])}, for {joint}. Bootstrap rank range, win "
-        f"rate and prize share: {document['resamples']:,} resamples of the {words.rows}, seed "
+        f"rate and prize share: {resamples} of the {words.rows}, seed "
         f"{document['seed']}."
     )
 

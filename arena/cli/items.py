@@ -11,6 +11,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import UsageError
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import parameter_names
 from arena.utils.docstrings import parameter_meanings, summary_of
@@ -131,7 +132,7 @@ def finish_checks(conformance: Conformance | None, *, as_json: bool) -> None:
                 f": {check.message}" if check.message else ""
             )
             out.print(printable(line), soft_wrap=True)
-        failed, of_all = len(conformance.failed), f"{len(conformance.checks)} checks"
+        failed, of_all = len(conformance.failed), plural(len(conformance.checks), "check")
         out.print(f"{failed} of {of_all} failed." if failed else f"None of {of_all} failed.")
     if conformance.failed:
         raise typer.Exit(1)

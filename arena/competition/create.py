@@ -34,6 +34,7 @@ from arena.evaluation.solution_metric import metric_of_solution, scoring_metric
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of, notes_of
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
@@ -337,7 +338,7 @@ def sample_note(solution: Solution, metric: Metric) -> str:
     each = "one row" if modality.most_rows == 1 else "one or more rows"
     lines = [
         f"{SAMPLE_NAME} is a valid submission. A submission has {each} for each of its "
-        f"{solution.n_rows:,} ids, in any order, and these columns: "
+        f"{plural(solution.n_rows, 'id')}, in any order, and these columns: "
         f"{', '.join((solution.id_column, *solution.columns))}.",
         *(f"{sentence}." for sentence in meanings),
     ]

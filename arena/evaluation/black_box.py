@@ -35,6 +35,7 @@ from arena.interfaces import (
     modality_of,
     traits_of,
 )
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray, WeightArray
 from arena.utils.counts import repeated
 from arena.utils.engines import Engine, cluster_in_use
@@ -174,7 +175,7 @@ def black_box_resample(
     scores[0, :done] = first.values
     if must_take_rows and failed == done:
         _log_failure(metric, why)
-        raise DrawnRowsError(f"{metric.name} failed on the first {done:,} resamples.")
+        raise DrawnRowsError(f"{metric.name} failed on the first {plural(done, 'resample')}.")
     is_known = np.zeros(shape, dtype=np.bool_)
     is_known[0, :done] = True
     kept_scores, keys = None, []
@@ -207,7 +208,7 @@ def black_box_resample(
             kept_scores.tasks.put(keys[position], [part.columns.start, *part.values, *part.failing])
         progress.advance(len(part.values))
     if failed:
-        progress.say(f"{failed:,} of {scores.size:,} calls on resampled rows failed.")
+        progress.say(f"{failed:,} of {plural(scores.size, 'call')} on resampled rows failed.")
         _log_failure(metric, why)
     return scores
 
@@ -263,7 +264,8 @@ def _remaining(
         workers = workers if cluster is None else cluster.workers
         each = max(left / workers, 1)
         progress.say(
-            f"{metric.name} is called on {weights.shape[1]:,} parts or resamples of the rows of "
+            f"{metric.name} is called on "
+            f"{weights.shape[1]:,} parts or resamples of the rows of "
             f"each submission, which takes about "
             f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
             f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."

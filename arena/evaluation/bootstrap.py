@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arena.errors import MetricError, UsageError
+from arena.interfaces.faults import plural
 from arena.types import IntArray, WeightArray
 from arena.utils.parallel import run_tasks
 
@@ -182,8 +183,9 @@ class Sampler:
             if counts is not None and self.complete(counts):
                 return counts, redrawn
         raise MetricError(
-            f"The metric needs every class, but a class is so rare among the {self.n_rows:,} "
-            f"ranked rows that {_MAX_REDRAWS:,} consecutive resamples lacked it. Stratify the "
+            f"The metric needs every class, but a class is so rare among the "
+            f"{plural(self.n_rows, 'ranked row')} that {_MAX_REDRAWS:,} consecutive "
+            "resamples lacked it. Stratify the "
             f"resamples by class (--stratify), or choose a metric that does not need every class."
         )
 

@@ -25,6 +25,7 @@ from arena.evaluation.score_errors import (
 from arena.evaluation.scores import score_under_weights
 from arena.evaluation.unit_means import range_of, unit_influence
 from arena.interfaces import GroupInfluence, Study
+from arena.interfaces.faults import plural
 from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
 
 _NOISE = 1e-8
@@ -105,7 +106,8 @@ def errors_of_groups(study: Study, influence: GroupInfluence) -> ScoreErrors:
         limit_units=limit_units,
         most_units=most_units,
         assumption=f"Score intervals assume a nearly normal score of independent {rows}, with the "
-        f"variance of its jackknife over {sampling.n_units} groups of {rows} and Student's t "
+        f"variance of its jackknife over {plural(sampling.n_units, 'group')} of {rows} "
+        "and Student's t "
         "(Kott 2001); errors too rare to be in the sample are not allowed for.",
         words=study.words,
     )

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from arena.intake.parquet_file import check_types, table_of_arrow, too_many_bytes, too_many_rows
 from arena.intake.table import Bounds
-from arena.interfaces.faults import FaultList
+from arena.interfaces.faults import FaultList, plural
 from arena.types import RawTable
 
 _MAGIC = b"ARROW1"
@@ -45,7 +45,7 @@ def read_arrow(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         with pa.ipc.open_stream(stream) as reader:
             schema = reader.schema
             if len(schema) > bounds.columns:
-                faults.refuse("too many columns", f"The file has {len(schema):,} columns.")
+                faults.refuse("too many columns", f"The file has {plural(len(schema), 'column')}.")
             check_types(schema, faults)
             for batch in reader:
                 batch.validate(full=True)

@@ -27,7 +27,7 @@ from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.times import read_times
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import FaultList, Refused, fault_lines, show, show_all
+from arena.interfaces.faults import FaultList, Refused, fault_lines, plural, show, show_all
 from arena.types import FloatArray, RawTable
 from arena.utils.file_errors import unreadable
 from arena.utils.lazy import pc
@@ -641,7 +641,7 @@ def _value_column(roles: Mapping[str, str], left: Sequence[str], name: str) -> s
         return "value" if "value" in left else left[0]
     some = f" ({show_all(left)})" if left else ""
     raise UsageError(
-        f"{name}: {len(left):,} columns could hold the values{some}. Name one with --value."
+        f"{name}: {plural(len(left), 'column')} could hold the values{some}. Name one with --value."
     )
 
 

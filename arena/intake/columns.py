@@ -16,7 +16,7 @@ from arena.intake.alterations import ALTERATIONS
 from arena.intake.content import MAX_BYTES
 from arena.intake.table import Bounds
 from arena.interfaces import TABLE, Modality
-from arena.interfaces.faults import FaultList, show, show_all
+from arena.interfaces.faults import FaultList, plural, show, show_all
 from arena.types import KNOWN_TARGET, IntArray, PredictionKind, Solution, Target, UsageArray
 
 PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
@@ -191,7 +191,7 @@ def match_columns(
     """
     for name, count in Counter(names).items():
         if count > 1:
-            message = f"Column {show(name)} occurs {count:,} times: keep one of them."
+            message = f"Column {show(name)} occurs {plural(count, 'time')}: keep one of them."
             faults.add("repeated column", message, row=row, column=name)
     first = {name: position for position, name in reversed(list(enumerate(names)))}
     matched = {name: first[name] for name in dict.fromkeys(expected) if name in first}

@@ -217,7 +217,7 @@ def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
     if size > max_bytes:
         faults.refuse(
             "file too large",
-            f"The file has {size:,} bytes, but at most {max_bytes:,} are allowed: "
+            f"The file has {plural(size, 'byte')}, but at most {max_bytes:,} are allowed: "
             "write fewer digits, or send Parquet.",
         )
     return raw
@@ -276,7 +276,7 @@ def _decompressed(opened: Callable[[], Any], size: int, max_bytes: int, faults: 
     if total > max_bytes:
         faults.refuse(
             "file too large",
-            f"The file has {size:,} bytes and decompresses to more than the allowed "
+            f"The file has {plural(size, 'byte')} and decompresses to more than the allowed "
             f"{max_bytes:,}; decompression was stopped.",
         )
     with opened() as file:

@@ -90,7 +90,9 @@ def read_csv(
     first = find_header(data, expected, header, faults)
     data, names = first.data, first.names
     if len(names) > bounds.columns:
-        message = f"The first line has {len(names):,} column names: keep only the required ones."
+        message = (
+            f"The first line has {plural(len(names), 'column name')}: keep only the required ones."
+        )
         faults.refuse("unreadable header", message, row=first.row)
     if len(data) > BYTES_PER_ROW * bounds.rows:
         _refuse_more_rows(_count_records(data, first.end), bounds, faults)
@@ -130,7 +132,9 @@ def read_csv(
 
 def _refuse_more_rows(n_rows: int, bounds: Bounds, faults: FaultList) -> None:
     if n_rows > bounds.rows:
-        faults.refuse("too many rows", f"The file has {n_rows:,} rows: send one row per id.")
+        faults.refuse(
+            "too many rows", f"The file has {plural(n_rows, 'row')}: send one row per id."
+        )
 
 
 def _count_records(data: bytes, start: int) -> int:

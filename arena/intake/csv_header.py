@@ -68,7 +68,9 @@ def find_header(
         end = _end_of_record(data, start)
     row = line_of(data, start)
     if end - start > _MAX_HEADER:
-        message = f"The first line has {end - start:,} bytes: write a header line, then the rows."
+        message = (
+            f"The first line has {plural(end - start, 'byte')}: write a header line, then the rows."
+        )
         faults.refuse("unreadable header", message, row=row)
     delimiters = _DELIMITERS if stated is None else (stated[1].decode("ascii"),)
     delimiter, names = _split_header(_line(data, start, end), frozenset(expected_names), delimiters)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from arena.errors import InputError
-from arena.interfaces.faults import clean, show
+from arena.interfaces.faults import clean, plural, show
 from arena.types import Fault
 from arena.utils.file_errors import reason_of
 from arena.utils.text import has_stacked_marks
@@ -107,7 +107,8 @@ def team_fault(team: str) -> Fault | None:
         message = "The team name is empty: name the file after the team."
     elif len(team) > MAX_TEAM_LENGTH:
         message = (
-            f"The team name has {len(team):,} characters, but at most {MAX_TEAM_LENGTH} are "
+            f"The team name has {plural(len(team), 'character')}, but at most "
+            f"{MAX_TEAM_LENGTH} are "
             "allowed: shorten it."
         )
     elif any(unicodedata.category(c) in _CONTROL for c in team):

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, clean, show, show_all
+from arena.interfaces.faults import FaultList, clean, plural, show, show_all
 from arena.types import RawTable
 from arena.utils.strict_json import unique_keys
 
@@ -104,7 +104,7 @@ def read_json(
             columns.setdefault(name, {})[len(lines)] = _text(value)
         lines.append(line)
         if len(lines) > bounds.rows or len(columns) > bounds.columns:
-            most = f"{bounds.rows:,} rows and {bounds.columns:,} columns"
+            most = f"{plural(bounds.rows, 'row')} and {plural(bounds.columns, 'column')}"
             faults.refuse("file too large", f"The file has more than {most}: send one row per id.")
     if not columns:
         faults.refuse("empty file", "The file has no rows: send one object per id.")
@@ -295,7 +295,9 @@ def _parsed(text: str, line: int | None, faults: FaultList) -> Any:
 
 def _integer(text: str) -> _Integer:
     if len(text) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(text):,} digits, and at most {_MOST_DIGITS:,} can be")
+        raise ValueError(
+            f"a number has {plural(len(text), 'digit')}, and at most {_MOST_DIGITS:,} can be"
+        )
     integer = _Integer(text)
     integer.text = text
     return integer

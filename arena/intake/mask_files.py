@@ -384,7 +384,8 @@ def _masks(
         if len(values) > _MOST_LABELS:
             faults.refuse(
                 "too many labels",
-                f"{show(name)} has {len(values):,} values besides 0, and at most {_MOST_LABELS:,} "
+                f"{show(name)} has {plural(len(values), 'value')} besides 0, and at "
+                f"most {_MOST_LABELS:,} "
                 "can be labels: write one whole number for each kind of object.",
                 id=case,
             )
@@ -450,7 +451,8 @@ def _in_folder(
             if total > max_bytes:
                 faults.refuse(
                     "file too large",
-                    f"The files have more than the allowed {max_bytes:,} bytes: compress them.",
+                    "The files have more than the allowed "
+                    f"{plural(max_bytes, 'byte')}: compress them.",
                 )
 
             def read(path: Path = path, below: str = below) -> bytes:
@@ -473,7 +475,7 @@ def _in_archive(
     if size > max_bytes:
         faults.refuse(
             "file too large",
-            f"The file has {size:,} bytes, but at most {max_bytes:,} are allowed.",
+            f"The file has {plural(size, 'byte')}, but at most {max_bytes:,} are allowed.",
         )
     with path.open("rb") as file:
         before = os.fstat(file.fileno())

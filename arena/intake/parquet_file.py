@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, Refused, clean, show
+from arena.interfaces.faults import FaultList, Refused, clean, plural, show
 from arena.types import Fault, RawTable
 from arena.utils.lazy import pc
 
@@ -92,7 +92,7 @@ def read_parquet(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
 def _check_size(metadata: Any, bounds: Bounds, faults: FaultList) -> None:
     n_rows, n_columns = metadata.num_rows, metadata.num_columns
     if n_columns > bounds.columns:
-        faults.refuse("too many columns", f"The file has {n_columns:,} columns.")
+        faults.refuse("too many columns", f"The file has {plural(n_columns, 'column')}.")
     if not 0 <= n_rows <= bounds.rows:
         faults.refuse("too many rows", too_many_rows(f"{n_rows:,}"))
     if metadata.num_row_groups > bounds.rows:

@@ -312,7 +312,8 @@ def _no_single_target(free: Sequence[str], traits: MetricTraits) -> str:
             "submission with --columns (submission_columns in competition.toml)."
         )
     message = (
-        f"{len(free):,} columns could be the target: name it with --target ({show_all(free)}; "
+        f"{plural(len(free), 'column')} could be the target: name it with --target "
+        f"({show_all(free)}; "
         "several are separated by commas)."
     )
     if "Weight" in free:

@@ -23,7 +23,7 @@ from arena.intake.cells import (
     to_text,
 )
 from arena.intake.equal_texts import composed
-from arena.interfaces.faults import FaultList, show, show_all
+from arena.interfaces.faults import FaultList, plural, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage, UsageArray
 from arena.utils.lazy import pc
 
@@ -111,7 +111,10 @@ def read_targets(
     targets = tuple(target for target, _ in read)
     if reading.kind is not PredictionKind.LABEL:
         for target in (t for t in targets if len(t.classes or ()) > 2):
-            message = f"The column has {len(target.classes or ()):,} labels: use a single target, "
+            message = (
+                f"The column has {plural(len(target.classes or ()), 'label')}: use a "
+                "single target, "
+            )
             message += "or targets with two labels each."
             faults.add("too many classes", message, column=target.name)
     truth = np.column_stack([codes for _, codes in read])
@@ -299,7 +302,8 @@ def _read_labels(
             faults.add("labels without an order", message, column=name)
     if reading.max_classes is not None and len(classes) > reading.max_classes:
         message = (
-            f"The column has {len(classes):,} distinct labels, but the metric supports at most "
+            f"The column has {plural(len(classes), 'distinct label')}, but the metric "
+            "supports at most "
             f"{reading.max_classes:,}: choose {reading.for_more_classes or 'another metric'} or "
             "another target."
         )
@@ -404,13 +408,15 @@ def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -
     fractions = [label for label, number in numbers.items() if number != number.to_integral_value()]
     if len(classes) > _MOST_FRACTIONS and fractions:
         message = (
-            f"The column has {len(classes):,} different numbers, such as {show(fractions[0])}, and "
+            f"The column has {plural(len(classes), 'different number')}, such as "
+            f"{show(fractions[0])}, and "
             "the metric needs classes: choose a metric for numbers, such as rmse."
         )
         faults.add("numbers, not classes", message, column=target.name)
     elif len(classes) > MOST_CLASSES:
         message = (
-            f"The column has {len(classes):,} distinct labels, and each would need a column in a "
+            f"The column has {plural(len(classes), 'distinct label')}, and each would "
+            "need a column in a "
             "submission. If it is a numeric target, choose a metric for numbers."
         )
         faults.add("too many classes", message, column=target.name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList
+from arena.interfaces.faults import FaultList, plural
 from arena.types import RawTable
 
 LINE, BLOCK = "line", "block"
@@ -50,11 +50,15 @@ def read_lines(
         faults.refuse("empty file", "The file is empty: send one line for each id.")
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if n_lines > bounds.rows and not blocks:
-        faults.refuse("too many rows", f"The file has {n_lines:,} lines: send one for each id.")
+        faults.refuse(
+            "too many rows", f"The file has {plural(n_lines, 'line')}: send one for each id."
+        )
     lines = data.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
     texts = list(_blocks(lines)) if blocks and b"" in lines else lines
     if len(texts) > bounds.rows:
-        faults.refuse("too many rows", f"The file has {len(texts):,} blocks: send one for each id.")
+        faults.refuse(
+            "too many rows", f"The file has {plural(len(texts), 'block')}: send one for each id."
+        )
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     names = (BLOCK if blocks else LINE, name)
     return RawTable(names, (pa.array(numbers), pa.array(texts, pa.string())), count_from_one)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from arena.errors import PluginError
+from arena.interfaces.faults import plural
 from arena.types import (
     MetricTraits,
     PredictionKind,
@@ -84,7 +85,7 @@ has 3 rows and not 4.
     try:
         rows = len(checked(move, Move).prediction)
         if rows != n_rows:
-            raise ValueError(f"prediction of the Move has {rows:,} rows and not {n_rows:,}")
+            raise ValueError(f"prediction of the Move has {plural(rows, 'row')} and not {n_rows:,}")
     except (TypeError, ValueError) as error:
         message = f"The competitor {competitor} made no valid submission: {error}."
         raise PluginError(message) from error
@@ -331,7 +332,10 @@ def _ragged(table: Table) -> str | None:
     """Return which row of a table has not one cell for each column; None: none."""
     for row in table.rows:
         if len(row) != len(table.columns):
-            return f"a row of the Table has {len(row)} cells for {len(table.columns)} columns"
+            return (
+                f"a row of the Table has {plural(len(row), 'cell')} for "
+                f"{plural(len(table.columns), 'column')}"
+            )
     return None
 
 
@@ -344,7 +348,7 @@ def _unequal(scores: CaseScores) -> str | None:
         if not hasattr(column, "__len__") or isinstance(column, str):
             return f"{name} of the CaseScores must be a column{_named(column)}"
         if len(column) != len(scores.values):
-            lengths = f"{len(column):,} values for {len(scores.values):,} records"
+            lengths = f"{plural(len(column), 'value')} for {plural(len(scores.values), 'record')}"
             return f"{name} of the CaseScores has {lengths}"
     return None
 

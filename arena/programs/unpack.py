@@ -89,7 +89,8 @@ def _check_file(path: Path, limits: PackedLimits, faults: FaultList) -> None:
     if status.st_size > limits.packed_bytes:
         faults.refuse(
             "file too large",
-            f"The program has {status.st_size:,} bytes, and may have {limits.packed_bytes:,}.",
+            f"The program has {plural(status.st_size, 'byte')}, and may have "
+            f"{limits.packed_bytes:,}.",
         )
     if status.st_size == 0:
         faults.refuse("empty file", "The program is empty: send a .py file or a ZIP.")
@@ -112,7 +113,8 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
                 if bytes_left < 0:
                     faults.refuse(
                         "file too large",
-                        f"The ZIP archive unpacks to more than {limits.unpacked_bytes:,} bytes; "
+                        "The ZIP archive unpacks to more than "
+                        f"{plural(limits.unpacked_bytes, 'byte')}; "
                         f"unpacking was stopped.",
                     )
     except Exception as error:  # of many kinds: the library also computes with what it reads

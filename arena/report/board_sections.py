@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.charts import MOST_TEAMS, standings_chart
+from arena.interfaces.faults import plural
 from arena.scoring.best_score_text import intervals_at_the_top
 from arena.scoring.result import ScoreResult
 from arena.types import Chart, Section, Table, Vocabulary
@@ -67,8 +68,9 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
     text = (
         f"The ranked {words.rows} are a sample, and another sample may rank the {words.teams} "
         "differently. The wide bar holds the ranks that the data do not exclude: at "
-        f"{_level(result)} confidence, all these bars hold at once, over all {comparisons:,} "
-        f"comparisons of one {words.team} with another, and so do the tiers. {words.A_team} may "
+        f"{_level(result)} confidence, all these bars hold at once, over all "
+        f"{plural(comparisons, 'comparison')} of one {words.team} with another, and so "
+        f"do the tiers. {words.A_team} may "
         "truly be the best if its bar reaches rank 1. The narrow bar describes how the rank "
         f"varies when {words.rows} are drawn again; it is no confidence interval."
     )
@@ -98,7 +100,7 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
         f"{', '.join(shorten(row['team']) for row in leaders[:3])}"
         f"{' and others.' if len(leaders) > 3 else '.'}"
     )
-    drawn = f"The {words.rows} were drawn again from themselves {result.resamples:,} times."
+    drawn = f"The {words.rows} were drawn again from themselves {plural(result.resamples, 'time')}."
     text = (
         f"{drawn} {leading} {_count(len(winners), words.team)} of {len(result.standings):,} came "
         f"first at least once. {words.teams.capitalize()} that tie for the first place all count, "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from arena.interfaces.faults import plural
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.types import TEAMS, Vocabulary
@@ -69,7 +70,7 @@ def ranked_board(
     tiers: list[Any] = [row.get("tier") for row in standings]
     notes = (display.ties,) if display.ties else ()
     if left_out > 0:
-        notes = (*notes, f"{left_out:,} further columns are in the document (--json).")
+        notes = (*notes, f"{plural(left_out, 'further column', 'are')} in the document (--json).")
     return Board(
         name="board",
         title="The board",

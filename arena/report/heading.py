@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 from arena.utils.file_errors import unreadable
 
 _MEDIA_TYPES = {
@@ -52,5 +53,7 @@ def picture_of(file: Path) -> str:
     except OSError as error:
         raise unreadable(file, error) from error
     if len(data) > _MOST_BYTES:
-        raise InputError(f"{file} has {len(data):,} bytes; a logo has at most {_MOST_BYTES:,}.")
+        raise InputError(
+            f"{file} has {plural(len(data), 'byte')}; a logo has at most {_MOST_BYTES:,}."
+        )
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}"

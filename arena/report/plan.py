@@ -8,6 +8,7 @@ from typing import Any
 
 from arena.charts.specification import layered, named, quantitative
 from arena.charts.theme import BLUE, ORANGE
+from arena.interfaces.faults import plural
 from arena.report.model import Report
 from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
@@ -80,10 +81,17 @@ def plan_report(advice: Advice) -> Report:
     return Report(
         title=f"Plan of a competition ({advice.metric})",
         facts=(
-            ("Pilot", f"{plan.submissions:,} submissions, {plan.pilot_rows:,} private rows"),
+            (
+                "Pilot",
+                f"{plural(plan.submissions, 'submission')}, "
+                f"{plural(plan.pilot_rows, 'private row')}",
+            ),
             ("Rows", f"{base.private_rows:,} private, {base.public_rows:,} public"),
             ("Teams", f"{base.teams:,}"),
-            ("Submissions", f"{advice.questions.per_day:,} a day, {advice.questions.days:,} days"),
+            (
+                "Submissions",
+                f"{advice.questions.per_day:,} a day, {plural(advice.questions.days, 'day')}",
+            ),
             ("Level", level_text(plan.level)),
         ),
         verdicts=(advice.headline(), *advice.notes),
@@ -102,7 +110,8 @@ def questions_report(questions: QuestionPlan) -> Report:
         f"A true difference of {questions.difference:.3g} in the mean {questions.metric} of two "
         f"algorithms is shown with a probability of {percent(questions.power)} by a paired test at "
         f"{level_text(questions.level)} on {questions.needed[0].cases:,.0f} cases (median over "
-        f"{questions.pairs:,} pairs). The {questions.cases:,} cases of the table show a difference "
+        f"{plural(questions.pairs, 'pair')}). The {plural(questions.cases, 'case')} of "
+        "the table show a difference "
         f"of {questions.detectable:.3g}. With other cases for each algorithm, "
         f"{questions.unpaired:,.0f} would be needed."
     )
@@ -251,7 +260,8 @@ def _rows_section(plan: Plan, metric: str) -> Section:
         "equally good there, or nearly so. More submissions, or more rows of each, would narrow "
         "the interval. Power: of a paired test of two submissions named in advance. Winner shown: "
         "the winner is shown to be better than every other submission, which needs more rows.\n\n"
-        f"{plan.submissions:,} submissions on {plan.pilot_rows:,} private rows. The standard error "
+        f"{plural(plan.submissions, 'submission')} on "
+        f"{plural(plan.pilot_rows, 'private row')}. The standard error "
         f"of the difference of two of them is {plan.standard_error:.3g} in {metric} (median over "
         f"pairs)."
     )
@@ -274,8 +284,10 @@ def _cell(normal: float | None, other: float, low: float, high: float) -> str:
 def _about_sweeps(advice: Advice) -> Section:
     base = advice.questions.design
     text = (
-        f"Drawn competitions with {base.teams:,} teams, {base.private_rows:,} private rows, "
-        f"{base.public_rows:,} public rows and {base.submissions:,} submissions per team, except "
+        f"Drawn competitions with {plural(base.teams, 'team')}, "
+        f"{plural(base.private_rows, 'private row')}, "
+        f"{plural(base.public_rows, 'public row')} and "
+        f"{plural(base.submissions, 'submission')} per team, except "
         f"for the quantity that is varied. Teams that matter: the winner is one of so many truly "
         f"best teams in 95% of the competitions. The last column compares the winner's expected "
         f'true score with the best of the table; "not shown" is a difference within the '

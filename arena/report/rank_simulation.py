@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arena.interfaces.faults import plural
 from arena.report.model import Board, Column, Report
 from arena.simulation.ranks.charts import simulation_charts
 from arena.simulation.ranks.outcome import QUANTILES
@@ -85,7 +86,8 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             "A test is one draw of the rows of a private board. Intervals are over tests, "
             "for these trained models"
             + (
-                f"; those of how often the best wins are over {len(result.by_set)} sets of models, "
+                "; those of how often the best wins are over "
+                f"{plural(len(result.by_set), 'set')} of models, "
                 "and include the choice of models and rows."
                 if result.by_set
                 else "."
@@ -129,8 +131,8 @@ def _board(result: RankSimulation) -> Board:
     team = Column("team", "a trained model", tuple(f"model {model}" for model in quantiles.models))
     return Board(
         "ranks",
-        f"Ranks of the truly best in tests of {quantiles.test_rows:,} rows, "
-        f"{quantiles.competitors:,} competitors",
+        f"Ranks of the truly best in tests of {plural(quantiles.test_rows, 'row')}, "
+        f"{plural(quantiles.competitors, 'competitor')}",
         "By true rank, with quantiles of the ranks in the tests.",
         (columns[0], team, *columns[1:]),
     )

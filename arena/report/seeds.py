@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.interfaces.faults import plural
 from arena.report.model import Report
 from arena.simulation.competition.charts import errors_by_day_chart, seeds_chart
 from arena.simulation.competition.comparison import MEASURES, MechanismComparison
@@ -110,7 +111,8 @@ def seeds_sections(comparison: MechanismComparison, metric: str) -> list[Section
             f"The same seed gives the same rows, teams and random numbers under each mechanism, so "
             f"the differences are paired by seed. The test is a paired t test, for yes or no an "
             f"exact sign test. Intervals ({level}) and p are corrected for "
-            f'{comparison.comparisons:,} comparisons (Bonferroni). "Not shown" does not mean that '
+            f"{plural(comparison.comparisons, 'comparison')} (Bonferroni). "
+            '"Not shown" does not mean that '
             "there is no difference."
         )
         sections.insert(0, Section("Mechanisms compared", text, (differences,)))

@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from arena.evaluation.similar import describe_similar
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import ScoreResult
 from arena.types import Section, Table
@@ -36,7 +37,8 @@ def _settings(result: ScoreResult) -> Section:
     n_units = result.n_rows if result.study is None else len(result.study.truth)
     text = (
         f"The {n_units:,} ranked {words.rows} were drawn again with replacement "
-        f"{result.resamples:,} times (bootstrap), every {words.submission} was scored on each of "
+        f"{plural(result.resamples, 'time')} (bootstrap), every {words.submission} was "
+        "scored on each of "
         "these resamples, and all intervals, shares and spreads come from those scores. "
         f"{words.rows.capitalize()} of one group were drawn together. The same seed and inputs "
         "give the same figures."

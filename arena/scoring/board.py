@@ -520,7 +520,7 @@ def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
         return []
     weights = solution.extra[ROW_WEIGHTS][rows]
     return [
-        f"Rows count by their weights: the {len(weights):,} ranked rows are worth "
+        f"Rows count by their weights: the {plural(len(weights), 'ranked row', 'are')} worth "
         f"{effective_rows(weights):,.0f} rows of equal weight."
     ]
 
@@ -588,14 +588,14 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
         were = "was" if resampling.redrawn == 1 else "were"
         notes.append(f"{plural(resampling.redrawn, 'resample')} lacked a class and {were} redrawn.")
     if resampling.undefined:
-        were = "was" if resampling.undefined == 1 else "were"
         notes.append(
-            f"{plural(resampling.undefined, 'resample')} {were} discarded because a score was "
-            f"undefined. The intervals use only the others and are too narrow."
+            f"{plural(resampling.undefined, 'resample', 'were')} discarded because a "
+            f"score was undefined. The intervals use only the others and are too narrow."
         )
     if used < DEFAULT_RESAMPLES:
         notes.append(
-            f"The intervals are based on only {used:,} resamples. Use {DEFAULT_RESAMPLES:,} or "
+            f"The intervals are based on only {plural(used, 'resample')}. Use "
+            f"{DEFAULT_RESAMPLES:,} or "
             f"more for figures that are published or decide a prize."
         )
     n_rows, clusters = len(study.truth), study.clusters
@@ -605,7 +605,7 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
         is_single = units == 1
         what = f"group{'' if is_single else 's'} of {words.rows}"
         notes.append(
-            f"The {n_rows:,} {words.rows} are in {plural(units, 'group')}, which "
+            f"The {plural(n_rows, words.row, 'are')} in {plural(units, 'group')}, which "
             f"{'is' if is_single else 'are'} resampled as a whole."
         )
     if units < _FEWEST_ROWS:

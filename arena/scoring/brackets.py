@@ -18,7 +18,7 @@ from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Candidates, Study
-from arena.interfaces.faults import show_all
+from arena.interfaces.faults import plural, show_all
 from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import PrivateBoard, analyse
 from arena.scoring.settings import BoardSettings
@@ -77,7 +77,7 @@ def finding_of_brackets(
     """Return the boards of brackets as a finding; see :func:`boards_of_brackets`."""
     boards = boards_of_brackets(study, brackets, settings, manager)
     verdicts, document, tables = [], {}, []
-    together = f", with all {len(brackets):,} brackets at once" if len(brackets) > 1 else ""
+    together = f", with all {plural(len(brackets), 'bracket')} at once" if len(brackets) > 1 else ""
     for name, teams in brackets.items():
         absent = sorted(set(teams).difference(study.teams))
         if absent:

@@ -39,6 +39,7 @@ from arena.interfaces import (
     modality_of,
     traits_of,
 )
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import Entry
@@ -569,7 +570,8 @@ def _rank_sets(
         for name, values in sets.columns().items():
             if len(values) != len(study.teams):
                 raise ValueError(
-                    f"{name} has {len(values)} values for {len(study.teams)} submissions"
+                    f"{name} has {plural(len(values), 'value')} for "
+                    f"{plural(len(study.teams), 'submission')}"
                 )
     progress.advance()
     return sets
@@ -648,7 +650,7 @@ def check_defined(metric: Metric, rows: RankedRows) -> None:
             )
         raise MetricError(
             f"{metric.name} needs every class, but only {fewest} of {len(rows.classes)} occur in "
-            f"the {len(rows.truth):,} ranked rows."
+            f"the {plural(len(rows.truth), 'ranked row')}."
         )
 
 
@@ -726,7 +728,8 @@ def _run_analyses(
                     raise ValueError(f"the column {name!r} already exists on the board")
                 if len(values) != len(study.teams):
                     raise ValueError(
-                        f"the column {name!r} has {len(values)} values for {len(study.teams)} "
+                        f"the column {name!r} has {plural(len(values), 'value')} for "
+                        f"{len(study.teams)} "
                         f"submissions"
                     )
             findings.append(finding)

@@ -20,6 +20,7 @@ from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import solution_source, submission_files
 from arena.intake.memory import describe_data
 from arena.interfaces import Metric, notes_of
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.scoring.admit import admit
@@ -294,7 +295,9 @@ def _similar(
 def _similar_notes(pairs: Sequence[SimilarSubmissions]) -> list[str]:
     notes = [describe_similar(pair) for pair in pairs[:_SIMILAR_SHOWN]]
     more = len(pairs) - len(notes)
-    return [*notes, f"{more:,} more pairs of teams have such submissions."] if more else notes
+    if more:
+        notes.append(f"Such submissions are in {plural(more, 'further pair')} of teams.")
+    return notes
 
 
 def _last_of_each_team(
@@ -307,7 +310,8 @@ def _last_of_each_team(
             sent_by_team.setdefault(record.team, {})[record.submission] = record
     last = {team: list(files_of_team.values())[-1] for team, files_of_team in sent_by_team.items()}
     notes = [
-        f"{team} has {len(sent_by_team[team])} valid files; {record.file}, the last by name, "
+        f"{team} has {plural(len(sent_by_team[team]), 'valid file')}; {record.file}, "
+        "the last by name, "
         f"counts."
         for team, record in last.items()
         if len(sent_by_team[team]) > 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import SandboxError
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
 from arena.server.records.layout import OIDC_SECRET
@@ -52,7 +53,8 @@ def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     needed = _STORED_FACTOR * size * server.max_waiting
     if free < needed:
         yield (
-            f"{free / 1e9:,.1f} GB of the disk are free, but {server.max_waiting:,} waiting files "
+            f"{free / 1e9:,.1f} GB of the disk are free, but "
+            f"{plural(server.max_waiting, 'waiting file')} "
             f"of {size / 1e6:,.1f} MB need {needed / 1e9:,.1f} GB: free some space, or lower "
             "[limits] max_bytes or [server] max_waiting."
         )

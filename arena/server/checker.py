@@ -27,6 +27,7 @@ from arena.errors import StoreError
 from arena.intake.columns import SubmissionForm
 from arena.intake.reader import checked, parse_limited, seconds_of, unread
 from arena.intake.submission import ReadSubmission
+from arena.interfaces.faults import plural
 from arena.server.marker import reachable
 from arena.utils.processes import AnswerError, Ended, decode, encode
 
@@ -66,7 +67,7 @@ def _receive_exactly(sock: socket.socket, size: int) -> bytearray:
 def _receive(sock: socket.socket, most: int) -> bytearray:
     (size,) = _LENGTH.unpack(_receive_exactly(sock, _LENGTH.size))
     if size > most:
-        raise ValueError(f"A message of {size:,} bytes is longer than {most:,}.")
+        raise ValueError(f"A message of {plural(size, 'byte')} is longer than {most:,}.")
     return _receive_exactly(sock, size)
 
 
@@ -189,7 +190,7 @@ def _ask(sock: socket.socket, path: Path, form: SubmissionForm | None) -> str:
 def _answer(sock: socket.socket, form: SubmissionForm, digest: str) -> ReadSubmission:
     n_parts = _receive(sock, 1)[0]
     if n_parts > _MOST_PARTS:
-        raise AnswerError(f"An answer has {n_parts} parts.")
+        raise AnswerError(f"An answer has {plural(n_parts, 'part')}.")
     read = decode([_receive(sock, _MOST_HEAD + form.max_memory) for _ in range(n_parts)])
     if not isinstance(read, ReadSubmission):
         raise AnswerError("An answer is no values and no faults.")

@@ -15,6 +15,7 @@ from arena.competition.record.teams import TEAM_CHANGES, Teams
 from arena.config import DATABASE_NAME
 from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name
+from arena.interfaces.faults import plural
 from arena.requests import Request
 from arena.server.records.accounts import account_teams
 from arena.server.records.intake import Intake
@@ -193,7 +194,7 @@ class RecordedRequests:
 
 
 def _none_of(count: int) -> str:
-    requests = "the request" if count == 1 else f"any of the {count:,} requests"
+    requests = "the request" if count == 1 else f"any of the {plural(count, 'request')}"
     return (
         f"Not compared: the queue of the server, which does not have {requests} of the record. It "
         "was made later, or it is that of another competition."
@@ -201,7 +202,7 @@ def _none_of(count: int) -> str:
 
 
 def _earlier(count: int, first: int) -> str:
-    requests = "a request" if count == 1 else f"{count:,} requests"
+    requests = "a request" if count == 1 else plural(count, "request")
     return (
         f"Not compared: {requests} before request {first}, which the queue lacks. It was made "
         "later, or its beginning was removed."

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError
+from arena.interfaces.faults import plural
 from arena.simulation.data import (
     LabelledRows,
     Population,
@@ -90,13 +91,14 @@ def read_world(
     if fitting is not None and fitting != sizes:
         sizes = fitting
         notes = (
-            f"{path} has {len(frame):,} rows, so the defaults are made smaller: "
-            f"{sizes.training:,} rows for training, {sizes.validation:,} for validation and "
+            f"{path} has {plural(len(frame), 'row')}, so the defaults are made smaller: "
+            f"{plural(sizes.training, 'row')} for training, {sizes.validation:,} for "
+            "validation and "
             f"{sizes.population:,} to predict.",
         )
     if fitting is None:
         raise InputError(
-            f"{path} has {len(frame):,} rows, but {sizes.training:,} for training, "
+            f"{path} has {plural(len(frame), 'row')}, but {sizes.training:,} for training, "
             f"{sizes.validation:,} for validation and a population of {sizes.population:,} are "
             f"requested. Request fewer with --train-rows, --validation-rows and "
             f"{population_option}."
@@ -166,7 +168,8 @@ def _target(
     classes = tuple(sorted(texts.unique()))
     if len(classes) > _MOST_CLASSES:
         raise InputError(
-            f"The target {target} of {path} has {len(classes):,} different values, too many for "
+            f"The target {target} of {path} has "
+            f"{plural(len(classes), 'different value')}, too many for "
             f"labels, which this metric needs. For numbers use another --metric, such as rmse."
         )
     if positive is not None:

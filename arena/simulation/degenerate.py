@@ -10,6 +10,7 @@ import numpy.typing as npt
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import score_under_weights
 from arena.interfaces import HasResample, HasRowValues, Metric
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, PredictionKind, WeightArray
 
 _SHARE_TIED = 0.5
@@ -109,5 +110,5 @@ def degenerate_board(
         )
     tied = int((scores == best).sum())
     if tied >= max(2, _SHARE_TIED * len(scores)):
-        return f"{tied:,} of {len(scores):,} submissions share the best score, {best:.4g}."
+        return f"{tied:,} of {plural(len(scores), 'submission')} share the best score, {best:.4g}."
     return None

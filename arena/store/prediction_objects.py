@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import ObjectError
+from arena.interfaces.faults import plural
 from arena.store.arrow import as_arrow, as_numpy
 from arena.store.keepers import CellCounts, CellForm
 from arena.store.object_places import ObjectPlace, object_name
@@ -176,7 +177,8 @@ class ObjectReader:
         if object_name(content) != name:
             raise ObjectError(
                 f"The predictions of submission {number} were changed or truncated: the content of "
-                f"{path} ({len(content):,} bytes) does not have the SHA-256 that is its name. "
+                f"{path} ({plural(len(content), 'byte')}) does not have the SHA-256 "
+                "that is its name. "
                 "Restore it from a backup."
             )
         form = self.form
@@ -195,8 +197,9 @@ class ObjectReader:
     def _other(self, number: int, name: str) -> ObjectError:
         return ObjectError(
             f"{self.place.path(name)} does not hold the predictions of submission {number}: it is"
-            f" not a table of {self.form.n_rows:,} rows and "
-            f"{self.form.n_columns} columns. The database was changed: restore a backup of it."
+            f" not a table of {plural(self.form.n_rows, 'row')} and "
+            f"{plural(self.form.n_columns, 'column')}. The database was changed: "
+            "restore a backup of it."
         )
 
 

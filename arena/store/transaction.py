@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import cell_bytes
+from arena.interfaces.faults import plural
 from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
@@ -428,7 +429,8 @@ class Transaction:
             )
         if lacking := keeper.lacking(self._cursor):
             raise StoreError(
-                f"{len(lacking):,} objects are not at {keeper.place.url}, such as {lacking[0]}. "
+                f"{plural(len(lacking), 'object', 'are')} not at {keeper.place.url}, "
+                f"such as {lacking[0]}. "
                 f"Copy everything from {self._keeper.outside} first. Nothing was changed."
             )
         execute(self._cursor, "INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])

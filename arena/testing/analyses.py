@@ -12,6 +12,7 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Analysis, Ranker, RankSets, Study, SuitsStudies
+from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
@@ -65,7 +66,7 @@ def _ranks_all(subject: tuple[Ranker, Study]) -> Verdict:
         return Outcome.FAILED, "rank must return RankSets."
     for name, values in sets.columns().items():
         if len(values) != m:
-            return Outcome.FAILED, f"{name} has {len(values)} values for {m} submissions."
+            return Outcome.FAILED, f"{name} has {plural(len(values), 'value')} for {m} submissions."
     if not ((sets.low >= 1) & (sets.low <= sets.high) & (sets.high <= m)).all():
         return Outcome.FAILED, f"Each rank set must lie within 1 and {m}, its low end first."
     return _OK
@@ -135,7 +136,8 @@ def _fits_the_board(subject: tuple[Analysis, Study]) -> Verdict:
     for name, values in _run(subject).columns.items():
         if len(values) != expected:
             return Outcome.FAILED, (
-                f"The column {name!r} has {len(values)} values for {expected} submissions."
+                f"The column {name!r} has {plural(len(values), 'value')} for "
+                f"{expected} submissions."
             )
     return _OK
 

@@ -26,6 +26,7 @@ from arena.interfaces import (
     Player,
     PlaysThroughTeams,
 )
+from arena.interfaces.faults import plural
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import ShareRight
 from arena.testing.problems import problem_for
@@ -224,9 +225,9 @@ def _fault(move: Move, part: Participation, teams: int) -> str | None:
     """Return what is wrong with a submission."""
     prediction = move.prediction
     if not isinstance(prediction, np.ndarray) or prediction.ndim == 0:
-        return f"A prediction must be an array of the {part.n_rows} rows."
+        return f"A prediction must be an array of the {plural(part.n_rows, 'row')}."
     if len(prediction) != part.n_rows or prediction.ndim > 2:
-        return f"A prediction has the shape {prediction.shape} for {part.n_rows} rows."
+        return f"A prediction has the shape {prediction.shape} for {plural(part.n_rows, 'row')}."
     if not 0 <= move.team < teams:
         return f"A submission is from team {move.team} of {teams}: they are counted from 0."
     kind, n_classes = part.metric.prediction, part.n_classes or 0
@@ -303,7 +304,10 @@ def _knows_what_it_claims(subject: _Subject) -> Verdict:
         return Outcome.OK, "It claims to know no label."
     labels = np.asarray(player.known_labels())
     if labels.shape != truth.shape:
-        return Outcome.FAILED, f"known_labels has the shape {labels.shape} for {len(truth)} rows."
+        return (
+            Outcome.FAILED,
+            f"known_labels has the shape {labels.shape} for {plural(len(truth), 'row')}.",
+        )
     if (labels[labels >= 0] == truth[labels >= 0]).all():
         return _OK
     return Outcome.FAILED, "A label that it claims to know is wrong, although scores are exact."

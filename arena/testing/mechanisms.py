@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Evaluation, Mechanism
+from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.types import Release
@@ -184,12 +185,15 @@ def _leaves_the_state(mechanism: Mechanism) -> Verdict:
 def _keeps_its_state_small(mechanism: Mechanism) -> Verdict:
     size = len(json.dumps(dict(_history(mechanism)[-1].state)))
     if size > 10_000:
-        return Outcome.FAILED, f"After {_N_SUBMISSIONS} submissions its state has {size:,} bytes."
+        return (
+            Outcome.FAILED,
+            f"After {_N_SUBMISSIONS} submissions its state has {plural(size, 'byte')}.",
+        )
     size = len(json.dumps(dict(_shared_state(mechanism, submissions=_N_TEAMS))))
     if size > _BYTES_PER_TEAM * _N_TEAMS:
         return Outcome.FAILED, (
             f"After one submission of each of {_N_TEAMS} teams, under scope = competition, its "
-            f"state has {size:,} bytes: keep it to {_BYTES_PER_TEAM} for each team."
+            f"state has {plural(size, 'byte')}: keep it to {_BYTES_PER_TEAM} for each team."
         )
     return _OK
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from arena.errors import SandboxError
 from arena.interfaces import Box, End, Job, Outcome, Sandbox
+from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Verdict, run_checks
 from arena.testing.conformance import Outcome as CheckOutcome
@@ -199,7 +200,7 @@ def _problems(program: HostileProgram, outcome: Outcome, box: Box) -> Iterator[s
         yield f"It ended with {outcome.end} instead of {expected}; it printed {last!r}."
     yield from (line for line in log.splitlines() if line.startswith("BROKEN"))
     if len(outcome.log) > box.log_bytes:
-        yield f"Its log has {len(outcome.log):,} bytes instead of {box.log_bytes:,}."
+        yield f"Its log has {plural(len(outcome.log), 'byte')} instead of {box.log_bytes:,}."
     if outcome.seconds > box.seconds + _LATE_SECONDS:
         yield f"It ran {outcome.seconds:.1f} s instead of {box.seconds:g}."
     most = box.cores * outcome.seconds * _MORE_CORES + 0.2

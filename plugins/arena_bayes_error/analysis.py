@@ -10,6 +10,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import Finding, Table
 from arena.utils.tabular import as_json
 from arena_bayes_error.output import named, nearest_to_the_floor, of_other_metrics
@@ -74,7 +75,7 @@ def _headroom(study: Study, errors: BoardErrors) -> str:
     flagged = [study.teams[position] for position in order if errors.check.flagged[position]]
     if not flagged:
         return f"{left}, and no team has implausibly few errors"
-    teams = "1 team has" if len(flagged) == 1 else f"{len(flagged):,} teams have"
+    teams = plural(len(flagged), "team", "have")
     return f"{left}, and {teams} implausibly few errors against the labels: {named(flagged)}"
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.submission import SUM_TOLERANCE
 from arena.intake.table import count_from_one
+from arena.interfaces.faults import plural
 from arena.types import RowNumber
 from arena_bayes_error.sampling import blocks
 
@@ -74,7 +75,9 @@ def check_labelled_scores(
         If there is not one label for each score.
     """
     if len(scores) != len(positive):
-        raise UsageError(f"There are {len(positive):,} labels for {len(scores):,} scores.")
+        raise UsageError(
+            f"{plural(len(positive), 'label')} for {plural(len(scores), 'score')}: give one each."
+        )
     check_rows(
         lambda rows: ~np.isfinite(scores[rows]),
         len(scores),

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 from arena.types import FloatArray
 from arena_bayes_error.checks import as_rows, check_shares, check_unit, two_valued
 from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
@@ -246,7 +247,9 @@ def from_hard_labels(
 def _signs_of(signs: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
     positive = two_valued(signs, "sign labels")
     if len(positive) != n:
-        raise UsageError(f"There are {len(positive):,} sign labels for {n:,} rows: give one each.")
+        raise UsageError(
+            f"{plural(len(positive), 'sign label')} for {plural(n, 'row')}: give one each."
+        )
     return positive
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.multiplicity import correct_p_values
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import Tabular
 from arena_bayes_error.estimators import row_floor
@@ -132,7 +133,7 @@ def check_against_floor(
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must be between 0 and 1, not {alpha:g}.")
     if len(counts) and not (counts.min() >= 0 and counts.max() <= len(floors)):
-        raise UsageError(f"Errors must be from 0 to the {len(floors):,} rows there are.")
+        raise UsageError(f"Errors must be from 0 to the {plural(len(floors), 'row')} there are.")
     p_values = _p_values(counts, floors, group_codes(clusters, len(floors)))
     adjusted = correct_p_values(p_values, "holm")
     return FloorCheck(

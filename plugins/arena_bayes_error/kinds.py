@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.cells import merge_equal_numbers
 from arena.interfaces import FloorEstimate, FloorSettings
-from arena.interfaces.faults import show, show_all
+from arena.interfaces.faults import plural, show, show_all
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked
@@ -297,7 +297,8 @@ def _refuse_quantities(values: tuple[str, ...], label: str) -> None:
         number == number.to_integral_value() for number in numbers.values()
     ):
         raise InputError(
-            f"The label {show(label)} has {len(numbers):,} different values: it is a quantity, and "
+            f"The label {show(label)} has {plural(len(numbers), 'different value')}: "
+            "it is a quantity, and "
             f"an error rate needs classes. Name a column of classes with --label, or bin the "
             f"quantity into classes."
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import FloorEstimate, Study
+from arena.interfaces.faults import plural
 from arena.types import FloatArray
 from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
@@ -75,21 +76,22 @@ def _of_bounds(bounds: CoverHartBounds) -> Iterator[str]:
         f"reach lies between {bounds.lower:.3%} and {bounds.upper:.3%}; with sampling error, "
         f"between {bounds.lower_end:.3%} and {bounds.upper_end:.3%} ({level_text(bounds.level)} "
         f"confidence). They follow from the error of {neighbour_text}, {bounds.error:.3%} of "
-        f"{bounds.n:,} rows."
+        f"{plural(bounds.n, 'row')}."
     )
     if bounds.copies:
         yield (
-            f"{bounds.copies:,} rows have the same features as another row: if they are copies, "
+            f"{plural(bounds.copies, 'row', 'have')} the same features as another row: "
+            "if they are copies, "
             f"remove them, or both bounds are too low."
         )
 
 
 def _of_another_plugin(estimate: FloorEstimate) -> Iterator[str]:
-    groups = "" if estimate.n_clusters is None else f" in {estimate.n_clusters:,} groups"
+    groups = "" if estimate.n_clusters is None else f" in {plural(estimate.n_clusters, 'group')}"
     low, high = estimate.interval
     yield (
         f"The lowest error rate that any classifier can reach on rows like these is "
-        f"{estimate.estimate:.3%}, estimated from {estimate.n:,} rows{groups} "
+        f"{estimate.estimate:.3%}, estimated from {plural(estimate.n, 'row')}{groups} "
         f"({level_text(estimate.level)} interval: {low:.3%} to {high:.3%})."
     )
     if estimate.bias_bound is not None and estimate.bias_bound != (0, 0):
@@ -108,7 +110,7 @@ def _of_estimate(estimate: BayesErrorEstimate) -> Iterator[str]:
         if corrected
         else (f"{estimate.estimate:.3%}", interval)
     )
-    groups = "" if estimate.n_clusters is None else f" in {estimate.n_clusters:,} groups"
+    groups = "" if estimate.n_clusters is None else f" in {plural(estimate.n_clusters, 'group')}"
     yield from _model_free(estimate)
     start = "The lowest error rate that any classifier can reach on rows like these is"
     if corrected:
@@ -117,7 +119,7 @@ def _of_estimate(estimate: BayesErrorEstimate) -> Iterator[str]:
             "rate that any classifier can reach on rows like these is"
         )
     yield (
-        f"{start} {about}, estimated from {estimate.n:,} rows{groups} "
+        f"{start} {about}, estimated from {plural(estimate.n, 'row')}{groups} "
         f"({level_text(estimate.level)} interval: {low:.3%} to {high:.3%})."
     )
     if corrected:

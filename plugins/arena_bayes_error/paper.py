@@ -19,6 +19,7 @@ from arena.charts import Bars, Points, ranges_chart
 from arena.charts.specification import named, quantitative
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.interfaces.faults import plural
 from arena.types import Chart, FloatArray, IntArray
 from arena.utils.parallel import Progress
 from arena_bayes_error.annotators import from_counts
@@ -166,7 +167,8 @@ def compared(where: str, measured_curves: Sequence[Curve], per_class: int) -> It
     """Yield the last point of every curve with the truth; biased estimators are not compared."""
     for comparison in measured_curves:
         what = (
-            f"set-up {comparison.setup}, {comparison.estimator}, {per_class:,} rows of each class"
+            f"set-up {comparison.setup}, {comparison.estimator}, "
+            f"{plural(per_class, 'row')} of each class"
         )
         mean, error, true_rate = (
             float(comparison.mean[-1]),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.interfaces.faults import show_all
+from arena.interfaces.faults import plural, show_all
 from arena.types import IntArray
 from arena_bayes_error.estimate import Options
 from arena_bayes_error.label_file import LabelFile
@@ -75,7 +75,7 @@ class FloorRequest:
         names = self.data_columns()
         if len(names) > 1:
             raise UsageError(
-                f"{len(names):,} columns could be the {what}: name one with --column "
+                f"{plural(len(names), 'column')} could be the {what}: name one with --column "
                 f"({show_all(names)})."
             )
         return np.ascontiguousarray(self.file.numbers(names)[:, 0])

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.evaluation.mean_bounds import Units
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
 
 _ROWS = 2**15
@@ -94,7 +95,9 @@ def group_codes(clusters: npt.ArrayLike | None, n: int) -> IntArray | None:
         return None
     groups, codes = np.unique(np.asarray(clusters), return_inverse=True)
     if codes.shape != (n,):
-        raise UsageError(f"There are {codes.size:,} groups for {n:,} rows: give one for each row.")
+        raise UsageError(
+            f"{plural(codes.size, 'group')} for {plural(n, 'row')}: give one for each row."
+        )
     if len(groups) < 2:
         raise UsageError("An interval needs at least two groups of rows, but all rows are in one.")
     return np.asarray(codes, dtype=np.intp)

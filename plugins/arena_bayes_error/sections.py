@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import level_text
 from arena_bayes_error.charts import board_specification
@@ -130,7 +131,8 @@ def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
 def _method(board_floor: BoardFloor) -> str:
     floor = board_floor.floor
     text = (
-        f"The Bayes error is estimated by the mean over {floor.n:,} rows of the error of the best "
+        f"The Bayes error is estimated by the mean over {plural(floor.n, 'row')} of "
+        "the error of the best "
         f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a "
         f"{level_text(floor.level)} interval that also holds with few rows. "
         f"{' '.join(floor.assumptions)}"

@@ -18,6 +18,7 @@ from scipy.stats import kendalltau
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.evaluation.ranks import minimum_ranks
 from arena.interfaces import Metric, Move, PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.types import Chart, FloatArray, IntArray
 from arena.utils.parallel import Progress
@@ -123,7 +124,7 @@ def figure_3(
     )
     progress.advance()
     released = float(1 - ladder.mean["released"][-1])
-    what = f"Ladder, released loss after {submissions:,} submissions"
+    what = f"Ladder, released loss after {plural(submissions, 'submission')}"
     note = "the authors' curve is the loss of the vote, which they never submit"
     rows, panels = [Reproduced("Figure 3", what, None, released, None, note)], []
     reach = 4 * _SD * float(np.sqrt(1 / 5 + 1 / repeats))
@@ -153,7 +154,7 @@ def figure_3(
                 what = f"{label}, largest distance to the authors' points"
                 rows.append(within(where, what, 0.0, gap, reach))
             published = points[-1][1] if points else AT_THE_END[label]
-            what = f"{label}, loss of the vote after {submissions:,} submissions"
+            what = f"{label}, loss of the vote after {plural(submissions, 'submission')}"
             rows.append(within(where, what, published, float(losses[-1]), reach))
         panels.append(figure_3_panel(mechanism, kaggle.submissions, ours, theirs))
     title = "The boosting attack under rounding and under the Ladder"
@@ -214,7 +215,7 @@ def honest_table(manager: PluginManager, honest: Honest) -> Iterator[Reproduced]
         moved = int((before != after)[before <= 10].sum())
         yield Reproduced(
             where, f"{board} ranks among the first ten that change", None, moved, None,
-            f"{honest.n_teams:,} honest teams",
+            plural(honest.n_teams, "honest team"),
         )  # fmt: skip
         tau = float(kendalltau(before, after).statistic)
         yield Reproduced(where, f"{board} ranks, Kendall's tau", None, tau, None)
@@ -412,7 +413,7 @@ def several_teams(
                 scope=scope,
             )
             error = curve.standard_error["bias"][-1]
-            who = "one team" if count == 1 else f"{count:,} teams"
+            who = "one team" if count == 1 else plural(count, "team")
             what = f"bias of {mechanism} per {scope} by one person with {who}"
             note = f"standard error {error:.2g}"
             yield Reproduced("Section 2.1", what, None, curve.last_bias, None, note)

@@ -10,6 +10,7 @@ import numpy as np
 
 from arena.errors import UsageError
 from arena.interfaces import Evaluation, PublicBoard
+from arena.interfaces.faults import plural
 from arena.types import Release
 from arena_mechanisms import steps
 from arena_mechanisms.bounds import best_step, leaderboard_error_bound
@@ -94,13 +95,14 @@ class Ladder(BoundedMechanism):
         submissions = (
             "with no limit on submissions"
             if board.budget is None
-            else f"for at most {board.budget:,} submissions"
+            else f"for at most {plural(board.budget, 'submission')}"
         )
         bound = leaderboard_error_bound(board.n_rows, board.budget or board.n_rows, share)
         error = float(bound) * (high - low)
         return [
-            f"The mechanism ladder has no eta, so its step is {step:.3g}, from {board.n_rows:,} "
-            f"public rows {submissions}: smaller improvements are not shown. With this step the "
+            f"The mechanism ladder has no eta, so its step is {step:.3g}, from "
+            f"{plural(board.n_rows, 'public row')} {submissions}: smaller improvements "
+            "are not shown. With this step the "
             f"bound of Blum and Hardt (2015) is smallest: with 95% confidence the best true score "
             f"differs from the one shown by at most {error:.3g}. If you know the smallest "
             f"gain that matters, give it as eta; else use ladder-free, whose step is the "

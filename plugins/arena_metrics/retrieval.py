@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from arena.intake.content import read_content
 from arena.interfaces import Modality, ReadFile
-from arena.interfaces.faults import FaultList, show
+from arena.interfaces.faults import FaultList, plural, show
 from arena.types import (
     CompetitionInfo,
     Fault,
@@ -150,7 +150,7 @@ def _values_of_lines(text: str, faults: FaultList, *, is_run: bool) -> Iterator[
         return None
     for row, fields in lines:
         if len(fields) != n_fields:
-            message = f"The line has {len(fields):,} fields, and the first one {n_fields}."
+            message = f"The line has {plural(len(fields), 'field')}, and the first one {n_fields}."
             faults.add("wrong number of fields", message, row=row)
     return (
         (row, fields[0], fields[2], _number(fields[position]))

@@ -10,6 +10,7 @@ import numpy as np
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study
+from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import percent
 from arena.utils.parallel import available_workers
@@ -214,7 +215,8 @@ def _tests_table(study: Study, tests: PairedTests, order: IntArray) -> Table:
     corrected = (tests.raw, tests.bonferroni, tests.holm, tests.benjamini_hochberg)
     return Table(
         f"Is {study.teams[tests.top]} better than each of these {words.teams}? Paired tests: "
-        f"smaller values are stronger evidence, corrected for {tests.comparisons:,} comparisons. "
+        "smaller values are stronger evidence, corrected for "
+        f"{plural(tests.comparisons, 'comparison')}. "
         f"They make no allowance for few or skewed {words.rows}: where they and the rank "
         "intervals disagree, the rank intervals hold",
         (words.team, "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),

@@ -24,6 +24,7 @@ from arena.evaluation.multiplicity import correct_p_values
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import Chart, Finding, FloatArray, Table
 from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
@@ -276,7 +277,7 @@ def _verdict(study: Study, comparison: MeanRanks, n_blocks: int, what: str) -> s
         f"Over {n_blocks:,} {what} the mean ranks of the {words.teams} {differ} (Friedman, "
         f"p = {comparison.p_value:.2g}); the critical difference of two mean ranks is "
         f"{comparison.critical_difference:.2f} (Nemenyi), and Wilcoxon's tests with Holm's "
-        f"correction decide {decided:,} of {m * (m - 1) // 2:,} pairs "
+        f"correction decide {decided:,} of {plural(m * (m - 1) // 2, 'pair')} "
         f"({level_text(comparison.level)} confidence). "
         f"The rank intervals say more: they are about the scores, and give the possible ranks of "
         f"each {words.team}; a mean rank also depends on which other {words.teams} take part."

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
+from arena.interfaces.faults import plural
 from arena.utils.file_errors import unreadable
 from arena_readers.files import (
     as_number,
@@ -95,7 +96,7 @@ def _read(file: Path, result: Mapping[str, Any], value: str) -> CaseScores:
     if not values:
         raise unreadable(file, "the result has no scores")
     others = [name for name in scores if name not in splits]
-    notes = [f"{task}: the mean over {len(values):,} subsets."] if len(values) > 1 else []
+    notes = [f"{task}: the mean over {plural(len(values), 'subset')}."] if len(values) > 1 else []
     if len(splits) > 1:
         notes = [f"{task}: the mean over the splits {', '.join(splits)} and their subsets."]
     if others and not split:

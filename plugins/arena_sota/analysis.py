@@ -10,6 +10,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import Finding
 from arena.utils.tabular import as_json
 from arena_sota.study import BoardMaximum, best_of_study, interval_of_best
@@ -45,7 +46,7 @@ class Sota:
             counts = who_counts(
                 len(study.scores), board.dependence.n_clusters, board.estimate.n_teams
             )
-            every = f"The model of selection counts all {len(study.scores):,} scores."
+            every = f"The model of selection counts all {plural(len(study.scores), 'score')}."
             return Finding(self.name, counts or every, document, details=board)
         verdict = f"The best score is corrected for selection by the {words.rows} alone."
         if len(study.scores) == 1:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 from arena.plugin.registry import nearest
 from arena.types import FloatArray
 from arena.utils.file_errors import unreadable
@@ -94,7 +95,7 @@ def read_scores(
         more = f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else ""
         notes.append(f"Left out, because they are no scores between 0 and {scale}: {listed}{more}.")
     if len(values) < 2:
-        raise InputError(f"{path} holds {len(values)} scores; at least two are needed.")
+        raise InputError(f"{path} holds {plural(len(values), 'score')}; at least two are needed.")
     return ShownScores(np.array(values), decimals + 2 * percent, tuple(notes))
 
 
@@ -136,7 +137,8 @@ def _one_split(
                 row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"
             ]
             note = (
-                f"Only the {len(kept_rows):,} private rows of the column {printable(name)} are "
+                f"Only the {plural(len(kept_rows), 'private row')} of the column "
+                f"{printable(name)} are "
                 f"read; pass --where for the others."
             )
             return kept_rows, [note]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.interfaces.faults import plural
 from arena.types import FloatArray
 from arena_sota.dependence import bounds, largest_rho0
 
@@ -40,7 +41,9 @@ def check_numbers(
     if theta0 is not None and not 0 <= theta0 <= 1:
         raise UsageError(f"theta0 is a probability between 0 and 1, not {theta0:g}.")
     if correct0 is not None and not 0 <= correct0 <= n_rows:
-        raise UsageError(f"The easy rows must be between 0 and the {n_rows:,} rows there are.")
+        raise UsageError(
+            f"The easy rows must be between 0 and the {plural(n_rows, 'row')} there are."
+        )
 
 
 def check_choice(name: str, given: str, allowed: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, find_folder
 from arena.errors import UsageError
+from arena.interfaces.faults import plural
 from arena.types import DEFAULT_LEVEL
 from arena.utils.formatting import level_text
 from arena.utils.progress import stage
@@ -115,7 +116,7 @@ def max_command(
         maximum = sample_maximum(
             rows, given, classifiers, rho0=rho, theta0=theta0, correct0=correct0
         )
-        behind = f"{classifiers or maximum.n_classifiers:,} scores on {rows:,} rows"
+        behind = f"{plural(classifiers or maximum.n_classifiers, 'score')} on {plural(rows, 'row')}"
     else:
         if positives is None or negatives is None or (rows, theta0, correct0) != (None,) * 3:
             raise UsageError(
@@ -131,7 +132,10 @@ def max_command(
                 repetitions=repetitions,
                 seed=seed,
             )
-        behind = f"{classifiers:,} AUCs on {positives:,} positive and {negatives:,} negative rows"
+        behind = (
+            f"{classifiers:,} AUCs on {positives:,} positive and "
+            f"{plural(negatives, 'negative row')}"
+        )
     reached = [
         {
             "score": score,
@@ -222,7 +226,7 @@ def _auc_maximum(
     values = np.atleast_1d(np.asarray(given, dtype=np.float64))
     size = classifiers or len(values)
     if len(values) not in (1, size):
-        raise UsageError(f"There are {len(values):,} AUCs for {size:,} classifiers.")
+        raise UsageError(f"There are {len(values):,} AUCs for {plural(size, 'classifier')}.")
     values = np.broadcast_to(values, size).copy()
     drawn_maximum = auc_maximum(
         values, positives, negatives, rng, rho=rho**2, repetitions=repetitions

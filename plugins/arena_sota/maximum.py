@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
+from arena.interfaces.faults import plural
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.representation import short_repr
 from arena.utils.tabular import Tabular
@@ -335,7 +336,8 @@ def _size(values: FloatArray, n_classifiers: int | None, random: bool) -> int:
         return n_classifiers or len(values)
     if n_classifiers not in (None, len(values)):
         raise UsageError(
-            f"{len(values):,} success probabilities are given for {n_classifiers:,} classifiers. "
+            f"{len(values):,} success probabilities are given for "
+            f"{plural(n_classifiers, 'classifier')}. "
             f"Give one for all, one for each, or draw them at random."
         )
     return len(values)

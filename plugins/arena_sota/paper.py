@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
+from arena.interfaces.faults import plural
 from arena.types import Chart, FloatArray
 from arena.utils.parallel import Progress
 from arena_sota.auc_estimate import estimate_auc_sota
@@ -164,7 +165,7 @@ def _in_the_text() -> Iterator[Reproduced]:
         (1_000, 18, 0.1823, 4),
     ):
         probability = sample_maximum(20, 0.5, flips).at_least(heads / 20)
-        what = f"P(best of {flips:,} coins >= {heads} of 20 heads)"
+        what = f"P(best of {plural(flips, 'coin')} >= {heads} of 20 heads)"
         yield rounded("Section 3.2", what, published, probability, decimals)
     interval = stats.binomtest(2_700, N).proportion_ci(method="exact")
     beaten = np.ceil(sample_maximum(N, THETA, M).mean * N)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
 from arena_sota.charts import estimate_chart, histograms, report_chart, simulated_scores
@@ -100,7 +101,8 @@ def _method(board: BoardMaximum) -> str:
         f"The correlation of each submission with a common cause that makes rows easy for all is "
         f"{board.rho0:.3f} ({level_text(estimate.level)} interval {low:.3f} to {high:.3f}), from "
         f"the mean pairwise correlation of submissions, {dependence.rho_pair:.3f}. "
-        f"{len(dependence.clusters):,} submissions form {dependence.n_clusters:,} clusters; "
+        f"{plural(len(dependence.clusters), 'submission', 'form')} "
+        f"{plural(dependence.n_clusters, 'cluster')}; "
         f"submissions with a correlation above 0.95 share one."
     )
     if estimate.left_out:
@@ -110,7 +112,9 @@ def _method(board: BoardMaximum) -> str:
         )
     if estimate.at_or_below_chance:
         common += (
-            f" {estimate.at_or_below_chance:,} scores are no better than guessing and are left out."
+            f" {plural(estimate.at_or_below_chance, 'score', 'are')} no better than "
+            "guessing and left "
+            "out."
         )
     if board.model == "accuracy":
         return common + (

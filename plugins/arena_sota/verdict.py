@@ -84,29 +84,35 @@ def sota_verdict(
         return _of_winner(observed, reach, n_teams)
     if (side < 0 or sota is None) and target == "upper":
         return (
-            f"Even if none of the {n_teams:,} teams were better than guessing, a best score of "
+            f"Even if none of the {plural(n_teams, 'team', 'were')} better than "
+            "guessing, a best score of "
             f"{observed:.4f} would be within the expected range: the scores do not show that any "
             f"team is better than guessing."
         )
     if side < 0 or sota is None:
         return (
-            f"Even if none of the {n_teams:,} teams were better than guessing, the expected best "
-            f"score would be about {expected:.4f}, above the observed {observed:.4f}: selection "
+            f"Even if none of the {plural(n_teams, 'team', 'were')} better than "
+            "guessing, the expected "
+            f"best score would be about {expected:.4f}, above the observed "
+            f"{observed:.4f}: selection "
             f"alone explains the best score."
         )
     if observed - sota < HARDLY:
         return (
-            f"Selection among {n_teams:,} teams explains almost nothing of the best score of "
+            f"Selection among {plural(n_teams, 'team')} explains almost nothing of the "
+            "best score of "
             f"{observed:.4f}: the best true performance is about {sota:.4f}."
         )
     others = f"{plural(n_above or 0, 'team')} scored above that performance."
     if target == "upper":
         return (
             f"The best score of {observed:.4f} is within the range expected of the best of "
-            f"{n_teams:,} scores even if the best true performance is only {sota:.4f}; {others}"
+            f"{plural(n_teams, 'score')} even if the best true performance is only "
+            f"{sota:.4f}; {others}"
         )
     return (
-        f"The best of {n_teams:,} scores is {observed:.4f} on average if the best true performance "
+        f"The best of {plural(n_teams, 'score')} is {observed:.4f} on average if the "
+        "best true performance "
         f"is {sota:.4f}: {observed - sota:.4f} of the best score is selection bias. {others}"
     )
 
@@ -127,7 +133,7 @@ guessing are left out.'
         return ""
     are = "is" if copies + guesses == 1 else "are"
     return (
-        f"The model of selection counts {n_counting:,} of {n_given:,} scores: "
+        f"The model of selection counts {n_counting:,} of {plural(n_given, 'score')}: "
         f"{' and '.join(exclusions)} {are} left out."
     )
 
@@ -155,9 +161,11 @@ def of_the_predictions(document: Mapping[str, Any]) -> str:
 with the common cause of 0.514; the predictions show one between 0.498 and 0.530.'
     """
     given, distinct = document["submissions"], document["clusters"]
-    counted = f"The {given:,} submissions count as {distinct:,}; near-duplicates count once."
+    counted = (
+        f"The {plural(given, 'submission', 'count')} as {distinct:,}; near-duplicates count once."
+    )
     if given == distinct:
-        counted = f"None of the {given:,} submissions is a near-duplicate of another."
+        counted = f"None of the {plural(given, 'submission')} is a near-duplicate of another."
     low, high = document["rho0_interval"]
     dependence_text = "the predictions do not show how large it is"
     if low is not None and high is not None:
@@ -214,7 +222,7 @@ def assumptions_of(method: str, rho0: float, source: str, theta: str = "fixed") 
 
 
 def _of_winner(observed: float, reach: float, n_teams: int) -> str:
-    others = f"the other {n_teams - 1:,} teams" if n_teams > 2 else "the other team"
+    others = f"the other {plural(n_teams - 1, 'team')}" if n_teams > 2 else "the other team"
     assumed = f"if the true performance of {others} equalled the score"
     if observed > reach:
         return (

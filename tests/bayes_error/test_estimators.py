@@ -284,7 +284,7 @@ def test_bad_rows_are_refused_by_number(call, said):
         (lambda: from_soft_labels([0.5, 0.5], resamples=1), "At least 2 resamples"),
         (lambda: from_soft_labels(["a", "b"]), "must be numbers"),
         (lambda: from_soft_labels([[0.5], [0.5]]), "at least two columns"),
-        (lambda: from_noisy_soft_labels([0.5, 0.5], [1]), "1 sign labels for 2 rows"),
+        (lambda: from_noisy_soft_labels([0.5, 0.5], [1]), "1 sign label for 2 rows"),
         (lambda: from_counts([[1, 1], [0, 2]], [2]), "from 0 to 1"),
         (lambda: from_counts([[1, 1], [0, 2]], [0, 1]), "Some classes"),
     ],

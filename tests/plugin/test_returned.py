@@ -250,11 +250,11 @@ def test_a_field_holds_all_up_to_its_bound(
         ),
         (
             replace(TABLE, rows=((1, 2), (1,))),
-            "a row of the Table has 1 cells for 2 columns",
+            "a row of the Table has 1 cell for 2 columns",
         ),
         (
             replace(GOOD[CaseScores], cases=["q"] * 1000),
-            "cases of the CaseScores has 1,000 values for 1 records",
+            "cases of the CaseScores has 1,000 values for 1 record",
         ),
         (
             replace(GOOD[CaseScores], repeats="1"),

@@ -458,7 +458,8 @@ def test_a_board_shows_twenty_columns_of_analyses(further: int, left_out: int) -
     assert titles == [f"figure {n}" for n in range(20)]
     assert [column.cells for column in board.columns if column.title == "figure 1"] == [("0.125",)]
     assert {column.importance for column in board.columns if column.title in titles} == {5}
-    note = f"{left_out:,} further columns are in the document (--json)."
+    columns = "1 further column is" if left_out == 1 else f"{left_out:,} further columns are"
+    note = f"{columns} in the document (--json)."
     assert board.notes == ((note,) if left_out else ())
 
 

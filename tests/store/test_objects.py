@@ -422,7 +422,7 @@ def test_an_object_of_another_form_is_refused(path: Path) -> None:
         (object_file(store, 1).parent / f"{object_name(content)}.parquet").write_bytes(content)
         with store.transaction() as transaction:
             transaction._cursor.execute("UPDATE objects SET name = ?", [object_name(content)])
-        with pytest.raises(ObjectError, match="not a table of 30 rows and 1 columns"):
+        with pytest.raises(ObjectError, match="not a table of 30 rows and 1 column"):
             list(store.predictions([1]).blocks(1))
 
 

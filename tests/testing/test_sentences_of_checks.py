@@ -911,7 +911,7 @@ ONE = CaseScores(["a"], ["q"], np.array([0.5]))
             ["own.json"], [[SCORES, replace(ONE, cases=[])]],
             {
                 "what it reads": "It raised ValueError: cases of the CaseScores has 0 values for 1 "
-                "records"
+                "record"
             },
         ),
         (

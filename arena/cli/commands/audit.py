@@ -128,7 +128,7 @@ def _print_released(accounts: Sequence[ReleasedNumbers]) -> None:
         phases_text = f", shown by {', '.join(phases)}" if phases != ("",) else ""
         columns = [*phases] if phases != ("",) else ["files"]
         table = Table(
-            f"Scores on {teams[0].n_rows:,} public rows{phases_text}",
+            f"Scores on {plural(teams[0].n_rows, 'public row')}{phases_text}",
             ("team", *columns, "after rebuilds", "in all"),
             tuple(
                 (
@@ -222,7 +222,7 @@ def _without_journal(store: Store, *, whole: bool) -> list[str]:
     """Name the parts that the journal does not confirm; ``whole``: not only the end."""
     notes = []
     if count := store.events_without_journal():
-        events = "event" if count == 1 else f"{count:,} events"
+        events = "event" if count == 1 else plural(count, "event")
         notes.append(
             f"Not compared: the last {events} with the journal, which lacks them. A kill can cost "
             "the journal one event. If more are missing, it was removed or cut off, and only a "

@@ -23,6 +23,7 @@ from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
 from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings, read_settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, modality_of, notes_of
+from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import protection_notes
 from arena.scoring.columns import meaning_of_columns, usage_note
@@ -306,7 +307,7 @@ def _say_what_was_made(folder: Path, competition: Competition) -> None:
     else:
         example = shlex.quote(str(folder / SAMPLE_NAME))
         lines = [
-            f"Created a competition in {folder}: {counts[Usage.PUBLIC]:,} public rows, "
+            f"Created a competition in {folder}: {plural(counts[Usage.PUBLIC], 'public row')}, "
             f"{counts[Usage.PRIVATE]:,} private, {counts[Usage.IGNORED] - n_pending:,} ignored"
             f"{without_labels}.",
             f"Give participants {folder / SAMPLE_NAME} and {SAMPLE_NOTE_NAME}, which explains "

@@ -14,6 +14,7 @@ from arena.cli.folder import Directory, Wait, find_folder, open_competition
 from arena.cli.items import show_items
 from arena.cli.submission_output import print_answer
 from arena.errors import InputError, UsageError
+from arena.interfaces.faults import plural
 from arena.utils.text import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def rerun(
                 console().print(printable(str(result)), soft_wrap=True)
     if to is not None and not as_json:
         n_runs = len(chosen) - len(results)
-        runs = "1 run is" if n_runs == 1 else f"{n_runs} runs are"
+        runs = plural(n_runs, "run", "are")
         console().print(printable(f"{runs} in {to}: for arena runner --work."))
     if as_json:
         rows = [asdict(result) for result in results]

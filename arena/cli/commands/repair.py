@@ -10,6 +10,7 @@ import typer
 from arena.cli.console import console
 from arena.cli.folder import Directory, find_folder
 from arena.config import DATABASE_NAME
+from arena.interfaces.faults import plural
 from arena.store import Store
 from arena.store.repair import repair as repair_database
 from arena.utils.progress import stage
@@ -38,7 +39,7 @@ def repair(
     if remove_unused:
         with stage("Looking for unused files"), Store.open(path, create=False) as store:
             removed = store.remove_unused_objects()
-        console().print(f"Removed {len(removed):,} unused files of predictions.")
+        console().print(f"Removed {plural(len(removed), 'unused file')} of predictions.")
         return
     with stage("Repairing the database"):
         report = repair_database(path, actor=f"organiser {getpass.getuser()}")

@@ -13,6 +13,7 @@ from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Phase, Wait, look_at_competition
 from arena.competition.replay import CAUTION, Replay, ReplayedBoard
 from arena.interfaces import Scope
+from arena.interfaces.faults import plural
 from arena.plugin.specification import split_specifications
 from arena.report.terminal import print_table
 from arena.types import Table
@@ -78,7 +79,8 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
     print_table(table, out)
     for board in boards:
         out.print(
-            f"{_named(board)}: {board.improvements:,} of {len(replayed.history):,} submissions "
+            f"{_named(board)}: {board.improvements:,} of "
+            f"{plural(len(replayed.history), 'submission')} "
             f"shown as better than before."
         )
     out.print(CAUTION)

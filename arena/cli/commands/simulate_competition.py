@@ -7,6 +7,7 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, say_note
 from arena.cli.reporting import Output, output_options, show_report
+from arena.interfaces.faults import plural
 from arena.simulation.requests import SimulationRequest
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
@@ -48,7 +49,7 @@ def competition(request: SimulationRequest, output: Output) -> None:
         # DuckDB turns Ctrl-C into a RuntimeError.
         if not isinstance(error, KeyboardInterrupt) and "interrupted" not in str(error).lower():
             raise
-        stored = f"{stored_submissions(prepared):,} submissions are stored"
+        stored = f"{plural(stored_submissions(prepared), 'submission', 'are')} stored"
         if request.seeds > 1:
             stored = "The finished seeds are stored"
         say_note(

@@ -9,6 +9,7 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document
+from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.types import Table
 from arena.utils.progress import ProgressDisplay
@@ -69,7 +70,7 @@ def likeness(
         )
     else:
         table = Table(
-            f"{len(past):,} past boards, {simulated:,} simulated ones like each",
+            f"{plural(len(past), 'past board')}, {simulated:,} simulated ones like each",
             ("statistic", "boards", "range holds the real value"),
             tuple((row["statistic"], row["boards"], row["held"]) for row in document["summary"]),
             importance=(1, 3, 2),

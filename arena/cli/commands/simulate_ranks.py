@@ -12,6 +12,7 @@ from arena.cli import options
 from arena.cli.console import say_note
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import ArenaError
+from arena.interfaces.faults import plural
 from arena.simulation.requests import RanksRequest
 from arena.utils.progress import ProgressDisplay
 from arena.utils.text import printable
@@ -44,8 +45,9 @@ def ranks(request: RanksRequest, output: Output) -> None:
             result = run(prepared, folder, progress)
     except KeyboardInterrupt:
         say_note(
-            f"Interrupted. {count_models(prepared, folder):,} of {request.n_models:,} models are "
-            f"in {printable(str(folder))}: the same command with --models {printable(str(folder))} "
+            f"Interrupted. {count_models(prepared, folder):,} of "
+            f"{plural(request.n_models, 'model', 'are')} in {printable(str(folder))}: "
+            f"the same command with --models {printable(str(folder))} "
             f"continues from there."
         )
         raise typer.Exit(_INTERRUPTED) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from arena.competition.record.final_selection import choose_finals
 from arena.competition.record.roster import Roster
 from arena.competition.state import CompetitionState
+from arena.interfaces.faults import plural
 from arena.types import SubmissionRecord
 from arena.utils.text import printable
 
@@ -50,8 +51,9 @@ def counted_submissions(state: CompetitionState) -> CountedSubmissions:
     )
     candidate_ids = {candidate.submission for candidate in candidates}
     notes = [
-        f"The team {printable(team)} selected {len(candidate_ids & set(team_finals)):,} "
-        f"submissions when the limit was higher, or before it was merged; the best {final.count:,} "
+        f"The team {printable(team)} selected "
+        f"{plural(len(candidate_ids & set(team_finals)), 'submission')} when the limit "
+        f"was higher, or before it was merged; the best {final.count:,} "
         f"of them on the public rows count."
         for team, team_finals in sorted(chosen.items())
         if final.rule == "chosen" and len(candidate_ids & set(team_finals)) > final.count

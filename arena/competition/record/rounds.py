@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.intake import SolutionSource, unique_cells
-from arena.interfaces.faults import show
+from arena.interfaces.faults import plural, show
 from arena.phase_section import IGNORED, MOST_ROW_SETS, PRIVATE, PUBLIC, PhaseSection, row_sets
 from arena.types import USAGE_COLUMN
 
@@ -128,7 +128,8 @@ def _dates(cells: Sequence[str], column: str) -> list[date]:
         dates.append(day)
     if len(dates) > MOST_ROW_SETS:
         raise InputError(
-            f"The column {show(column)} has {len(dates):,} dates, and a competition has at most "
+            f"The column {show(column)} has {plural(len(dates), 'date')}, and a "
+            "competition has at most "
             f"{MOST_ROW_SETS:,} rounds: put rows of several days into one."
         )
     return sorted(dates)

@@ -266,7 +266,7 @@ def _time(seconds: float | None) -> datetime | None:
 def full_team(team: Team, limit: int) -> RefusedError:
     """Return the refusal of a person who would be one member too many."""
     return RefusedError(
-        "The team {name} is full: a team has at most {limit} members.", name=team.name, limit=limit
+        "The team {name} is full. Members of a team: at most {limit}.", name=team.name, limit=limit
     )
 
 

@@ -220,8 +220,8 @@ class Intake:
             raise TeamMergingError("The team is being merged with another one.")
         if self._count(competition, room.cursor, team) >= room.team:
             raise QueueFullError(
-                f"{room.team} requests of your team are waiting already. Send the next one after "
-                f"one of them is answered.",
+                "Your team has the highest allowed number of waiting requests. Send the next one "
+                "after one of them is answered.",
                 team=True,
             )
         if self._count(competition, room.cursor, None) >= room.total:

@@ -269,8 +269,8 @@ class Runs(Records):
                 )
             if sum(earlier.state not in FINAL for earlier in programs) >= most_waiting:
                 raise TrialLimitError(
-                    "{programs} programs of your team are waiting already. Send the next one after "
-                    "one of them has run.",
+                    "Programs of your team that wait: {programs}. Send the next one after one of "
+                    "them has run.",
                     programs=most_waiting,
                 )
             row = (program, competition, team, member, key, json.dumps(payload), time)

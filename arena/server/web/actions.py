@@ -19,7 +19,7 @@ from arena.server.records.runs import FINAL, Program, ProgramState
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted
-from arena.server.web.language import _
+from arena.server.web.language import _, ngettext
 from arena.server.web.mail import address_of
 from arena.server.web.problems import Problem
 from arena.utils.formatting import minute
@@ -325,7 +325,11 @@ def select(call: Call, submissions: Sequence[int]) -> Request:
     if len(set(submissions)) > facts.final_count:
         raise Problem(
             422,
-            _("Choose at most {count} submissions.").format(count=facts.final_count),
+            ngettext(
+                "Choose at most {count} submission.",
+                "Choose at most {count} submissions.",
+                facts.final_count,
+            ).format(count=facts.final_count),
         )
     _check_accepted(call, team, submissions)
     payload = {"submissions": sorted(set(submissions))}

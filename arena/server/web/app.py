@@ -177,7 +177,7 @@ class _Outer:
             if wait:
                 return Problem(
                     429,
-                    f"Too many requests from your address. Try again in {wait} seconds.",
+                    f"Too many requests from your address. Try again in {wait} s.",
                     {"Retry-After": str(wait)},
                 )
         try:

@@ -16,7 +16,7 @@ from arena.server.records.intake import QueueFullError, RequestKeyError, TeamMer
 from arena.server.records.names import NameTakenError, RefusedError
 from arena.server.records.runs import LeaseLostError, TrialLimitError
 from arena.server.records.uploads import UploadTooLargeError
-from arena.server.web.language import _
+from arena.server.web.language import _, ngettext
 
 TITLES = {
     400: "The request is malformed",
@@ -80,9 +80,11 @@ def too_many_requests(seconds: int) -> Problem:
     """Return the problem of a sender who can send the next request after some seconds."""
     return Problem(
         429,
-        _("Too many requests in this minute. Try again in {seconds} seconds.").format(
-            seconds=seconds
-        ),
+        ngettext(
+            "Too many requests in this minute. Try again in {seconds} second.",
+            "Too many requests in this minute. Try again in {seconds} seconds.",
+            seconds,
+        ).format(seconds=seconds),
         {"Retry-After": str(seconds)},
     )
 

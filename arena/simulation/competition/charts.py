@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from arena.charts import Specification
 from arena.charts.specification import layered, named, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
+from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import Measure, MechanismComparison
 from arena.simulation.competition.folder import folder_name
 from arena.simulation.competition.outcome import CompetitionOutcome
@@ -214,7 +215,7 @@ def errors_by_day_chart(comparison: MechanismComparison, metric: str) -> Chart:
     return Chart(
         "leaderboard-error-by-day",
         "Leaderboard error so far, mean over "
-        f"{len(comparison.stories) - len(comparison.degenerate):,} seeds",
+        f"{plural(len(comparison.stories) - len(comparison.degenerate), 'seed')}",
         "By day, one line per mechanism: the largest difference so far between the score at the "
         "top of the public board and the best true score, mean over the seeds. Bands: the "
         f"interval of the mean, {level_text(comparison.level)}.",

@@ -14,6 +14,7 @@ from arena.competition.state import CompetitionState
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.interfaces import Participation
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
@@ -174,8 +175,10 @@ def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
     if not share:
         return []
     return [
-        f"{100 * share:.0f}% of the past teams sent more than the {allowed:,} submissions that "
-        f"{days:,} days with {per_day:,} a day allow; teams like them send as many as allowed."
+        f"{100 * share:.0f}% of the past teams sent more than the "
+        f"{plural(allowed, 'submission')} that "
+        f"{plural(days, 'day')} with {per_day:,} a day allow; teams like them send as "
+        "many as allowed."
     ]
 
 
@@ -219,7 +222,8 @@ def _new(
     is_bounded = conceivable_scores(metric) is not None
     document: dict[str, Any] = {
         "competition": {
-            "title": f"SIMULATED: {request.teams:,} teams in {request.days:,} days, "
+            "title": f"SIMULATED: {plural(request.teams, 'team')} in "
+            f"{plural(request.days, 'day')}, "
             f"seed {request.seed}",
             "baseline": _BASELINE,
             "deadline": _deadline(request),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import InputError
+from arena.interfaces.faults import plural
 from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.simulation.drift import divide_with_drift
 from arena.types import USAGE_COLUMN, FloatArray
@@ -172,7 +173,8 @@ def with_held_out_rows(data: CompetitionData, public_share: float, seed: int) ->
     usage[held_out] = "Ignored"
     solution = solution.append_column(USAGE_COLUMN, [usage.tolist()])
     note = (
-        f"{len(held_out):,} of the {n:,} rows to predict are held out: they count on no board, and "
+        f"{len(held_out):,} of the {plural(n, 'row')} to predict are held out: they "
+        "count on no board, and "
         f"true scores are those on them, so a true score has an error of its own."
     )
     return replace(data, solution=solution, holds_out=True, notes=(*data.notes, note))

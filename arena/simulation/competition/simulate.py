@@ -346,7 +346,7 @@ def _announcement(prepared: PreparedSimulation, engine: Engine, manager: PluginM
     counts = zip(prepared.kinds, teams_by_kind(prepared), strict=True)
     kinds = ", ".join(f"{count:,} {kind.specification}" for kind, count in counts if count)
     predictions = " or ".join(kinds_of(manager.metrics.resolve(prepared.metric)))
-    seeds = f"{request.seeds:,} seeds, " if request.seeds > 1 else ""
+    seeds = f"{plural(request.seeds, 'seed')}, " if request.seeds > 1 else ""
     return (
         f"{seeds}{plural(request.teams, 'team')} ({kinds}) in {plural(request.days, 'day')} on "
         f"{prepared.data.name}, predictions of the kind {predictions}, under "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import MEASURES, Difference, MechanismComparison
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
 from arena.simulation.competition.outcome import CompetitionOutcome
@@ -38,12 +39,14 @@ def about_winner(outcome: CompetitionOutcome) -> str:
     won = f"{won} with {score}; its true score is {true_score}"
     tied = sum(team.true_rank == best.true_rank for team in outcome.teams)
     if outcome.best_won:
-        subject = "The truly best team" if tied == 1 else f"One of the {tied:,} truly best teams"
+        subject = (
+            "The truly best team" if tied == 1 else f"One of the {plural(tied, 'truly best team')}"
+        )
         return f"{subject} won: {won}."
     (lost,) = _shown(outcome, outcome.loss)
     lacking = "The truly best team did not win"
     if tied > 1:
-        lacking = f"None of the {tied:,} truly best teams won"
+        lacking = f"None of the {plural(tied, 'truly best team')} won"
     return (
         f"{lacking}. {won}, true rank {winner.true_rank:,}. {best.team}, with a true score of "
         f"{most}, ranked {best.rank:,}. The loss in true score is {lost}."
@@ -116,7 +119,7 @@ def about_flags(outcome: CompetitionOutcome) -> str:
 
 
 def _teams(count: int) -> str:
-    return "1 team was" if count == 1 else f"{count:,} teams were"
+    return plural(count, "team", "were")
 
 
 def summarize_seeds(comparison: MechanismComparison) -> list[str]:
@@ -131,7 +134,8 @@ def summarize_seeds(comparison: MechanismComparison) -> list[str]:
             if outcome["degenerate"] is not None
         )
         texts.append(
-            f"On {left_out:,} of {n:,} seeds a ranking has no meaning, and they are left out. "
+            f"On {left_out:,} of {plural(n, 'seed')} a ranking has no meaning, and "
+            "they are left out. "
             f"{reason}"
         )
         if left_out == n:
@@ -144,7 +148,8 @@ def summarize_seeds(comparison: MechanismComparison) -> list[str]:
         parts = []
         if won is not None:
             parts.append(
-                f"the truly best team won on {round(won.mean * won.seeds):,} of {won.seeds:,} seeds"
+                f"the truly best team won on {round(won.mean * won.seeds):,} of "
+                f"{plural(won.seeds, 'seed')}"
             )
         if error is not None:
             mean = comparison.summary_of(mechanism, "leaderboard_error_mean")
@@ -172,5 +177,5 @@ def _about_differences(comparison: MechanismComparison) -> str:
         return f"{label} is {way} under {difference.second} than under {difference.first}"
 
     rest = len(comparison.differences) - len(shown_differences)
-    other = f" The other {rest:,} differences are not shown." if rest else ""
+    other = f" The other {plural(rest, 'difference', 'are')} not shown." if rest else ""
     return f"Shown: {'; '.join(map(sentence, shown_differences))}.{other}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from arena.errors import InputError
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import read_csv
 from arena.utils.text import printable
@@ -137,7 +138,8 @@ def _read(path: Path) -> PastBoard:
     board = _two_lists(rows) if "board" in rows.places else _one_list(rows, score)
     if board.n_teams < _LEAST_TEAMS:
         raise InputError(
-            f"{path_text} holds {board.n_teams} teams with scores; at least {_LEAST_TEAMS} are "
+            f"{path_text} holds {plural(board.n_teams, 'team')} with scores; at least "
+            f"{_LEAST_TEAMS} are "
             "needed."
         )
     if min(np.ptp(board.private), np.ptp(board.public)) == 0:

@@ -11,6 +11,7 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
+from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import MechanismComparison
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.teams import TYPICAL
@@ -92,7 +93,8 @@ class Questions:
         for name, count in self.brackets.items():
             if not (2 <= count <= self.teams and count == int(count)):
                 raise UsageError(
-                    f"The bracket {name} of a competition of {self.teams:,} teams needs a whole "
+                    f"The bracket {name} of a competition of "
+                    f"{plural(self.teams, 'team')} needs a whole "
                     f"number of teams from 2 to {self.teams:,}, not {count:g}."
                 )
 
@@ -224,7 +226,8 @@ class Advice:
         """Return the most important answer, in one sentence."""
         now = self._nearest("teams", self.questions.design.teams)
         text = (
-            f"With {now.design.teams:,} teams and {now.design.private_rows:,} private rows the "
+            f"With {plural(now.design.teams, 'team')} and "
+            f"{plural(now.design.private_rows, 'private row')} the "
             f"probability that the truly best team wins is {win_probability(now)}."
         )
         if now.is_known("best_wins"):
@@ -249,7 +252,7 @@ class Advice:
     def decisions(self) -> list[Decision]:
         """Return what the organiser can decide, for a competition of all teams."""
         base = self.questions.design
-        drawn = f"drawn competitions of {base.teams:,} teams"
+        drawn = f"drawn competitions of {plural(base.teams, 'team')}"
         if self.like:
             drawn += f" like those of {_board_names(self.like)}"
         decisions = [
@@ -287,8 +290,8 @@ class Advice:
                     attacked.mechanism,
                     f"largest bias of the public score {_measured_bias(attacked)}; "
                     f"{_shown_gain(attacked)}",
-                    f"arena attack: {attacked.submissions:,} submissions on "
-                    f"{attacked.public_rows:,} rows",
+                    f"arena attack: {plural(attacked.submissions, 'submission')} on "
+                    f"{plural(attacked.public_rows, 'row')}",
                 )
                 for attacked in mechanics.attacked
             ]
@@ -311,7 +314,8 @@ class Advice:
             for design in self.sweep("rows").designs
         )
         text = (
-            f"In a competition of {self.questions.teams:,} teams the probability that the truly "
+            f"In a competition of {plural(self.questions.teams, 'team')} the "
+            "probability that the truly "
             f"best one wins is {wins}. "
         )
         rows = [("first place", self.plan.best_wins_rows)]
@@ -366,15 +370,18 @@ class Advice:
         text = ""
         if mechanics.submissions >= mechanics.public_rows:
             text = (
-                f"On a board that shows every score, one team with {mechanics.submissions:,} "
-                f"submissions can find out nearly every label of {mechanics.public_rows:,} public "
-                f"rows: use more public rows or fewer submissions. "
+                f"On a board that shows every score, one team with "
+                f"{plural(mechanics.submissions, 'submission')} can find out nearly every label of "
+                f"{plural(mechanics.public_rows, 'public row')}: use more public rows "
+                "or fewer submissions. "
             )
         elif mechanics.attack_bias is not None and not mechanics.attacked:
             text = (
-                f"On a board that shows every score, one team with {mechanics.submissions:,} "
-                f"submissions of random labels can improve its score on "
-                f"{mechanics.public_rows:,} public rows by about {mechanics.attack_bias:.2g} by a "
+                f"On a board that shows every score, one team with "
+                f"{plural(mechanics.submissions, 'submission')} of random labels can "
+                "improve its score on "
+                f"{plural(mechanics.public_rows, 'public row')} by about "
+                f"{mechanics.attack_bias:.2g} by a "
                 f"plain vote over them, and by up to 1.8 times as much by a vote weighted with "
                 f"their scores. "
             )
@@ -425,9 +432,11 @@ class Advice:
             )
         return (
             f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
-            f"{base.public_rows:,} public rows, about {base.teams:,} teams and "
-            f"{self.questions.per_day:,} submissions per team and day for {self.questions.days:,} "
-            f"days. From {plan.submissions:,} pilot submissions the probability that the truly "
+            f"{plural(base.public_rows, 'public row')}, about {plural(base.teams, 'team')} and "
+            f"{plural(self.questions.per_day, 'submission')} per team and day for "
+            f"{plural(self.questions.days, 'day')}. "
+            f"From {plural(plan.submissions, 'pilot submission')} the "
+            "probability that the truly "
             f"best team wins is {win_probability(now)}; the winner's true score is on average "
             f"{_with_interval(now, 'loss')} worse than the best one's.{needed} The top of the "
             f"public board would overstate its true score by "
@@ -460,8 +469,10 @@ class Advice:
         ]
         if self.groups is not None:
             sentences.append(
-                f"Rows that belong together count as groups: the pilot's {self.plan.pilot_rows:,} "
-                f"rows are {self.groups:,} groups, and other numbers of rows are assumed to come "
+                f"Rows that belong together count as groups: the pilot's "
+                f"{plural(self.plan.pilot_rows, 'row', 'are')} "
+                f"{plural(self.groups, 'group')}, and other numbers of rows "
+                "are assumed to come "
                 f"in groups of the same size."
             )
         return sentences
@@ -526,7 +537,7 @@ def _tau(separation: MetricSeparation) -> str:
 def _board_names(names: Sequence[str]) -> str:
     """Return the name of a past board, or how many there are."""
     if len(names) > 1:
-        return f"{len(names):,} past boards"
+        return plural(len(names), "past board")
     return "typical boards" if names[0] == TYPICAL else names[0]
 
 
@@ -548,7 +559,10 @@ def win_probability(design: DesignFigures) -> str:
 
 def who_may_win(design: DesignFigures) -> str:
     """Return among how many of the truly best teams the winner is."""
-    text = f"With {design.design.teams:,} teams and {design.design.private_rows:,} private rows "
+    text = (
+        f"With {plural(design.design.teams, 'team')} and "
+        f"{plural(design.design.private_rows, 'private row')} "
+    )
     point, low, high = design.texts("contenders")
     if not design.is_known("contenders"):
         return (

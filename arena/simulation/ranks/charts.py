@@ -9,6 +9,7 @@ from arena.charts import Bars, Points, Specification, ranges_chart
 from arena.charts.specification import layered, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.evaluation.ranks import best_first
+from arena.interfaces.faults import plural
 from arena.simulation.ranks.coverage import SingleBoard
 from arena.simulation.ranks.outcome import RankQuantiles
 from arena.simulation.ranks.study import RankSimulation
@@ -48,7 +49,7 @@ def _wins_chart(result: RankSimulation) -> Chart:
         [
             {
                 "rows": wins.test_rows,
-                "competitors": f"{wins.competitors:,} competitors",
+                "competitors": plural(wins.competitors, "competitor"),
                 "frequency": wins.frequency,
                 "low": wins.low,
                 "high": wins.high,
@@ -108,10 +109,11 @@ def _paths_chart(result: RankSimulation, quantiles: RankQuantiles) -> Chart:
     ]
     return Chart(
         _named("scores", quantiles.test_rows, quantiles.competitors),
-        f"Scores on {quantiles.test_rows:,} rows of the best of {quantiles.competitors:,} "
-        "competitors",
+        f"Scores on {plural(quantiles.test_rows, 'row')} of the best of "
+        f"{plural(quantiles.competitors, 'competitor')}",
         "For the truly best models in the order of their true ranks: the true score as a dot, the "
-        f"scores on {n_paths} of the {paths.shape[1]:,} tests as lines, one of them in blue.",
+        f"scores on {n_paths} of the {plural(paths.shape[1], 'test')} as lines, one of "
+        "them in blue.",
         layered(layers, height=_HEIGHT),
     )
 
@@ -157,8 +159,8 @@ def _ranks_chart(quantiles: RankQuantiles) -> Chart:
     ]
     return Chart(
         _named("ranks", quantiles.test_rows, quantiles.competitors),
-        f"True ranks and ranks on {quantiles.test_rows:,} rows, {quantiles.competitors:,} "
-        "competitors",
+        f"True ranks and ranks on {plural(quantiles.test_rows, 'row')}, "
+        f"{plural(quantiles.competitors, 'competitor')}",
         "For each true rank the 5% to 95% quantiles of the competition ranks as a bar, the "
         "median as a dot, and the line on which both ranks are the same.",
         layered(layers, height=_HEIGHT, rows=rows),
@@ -177,7 +179,7 @@ def _board_chart(board: SingleBoard) -> Chart:
     teams = [f"{board.ranks[position]}. model {board.models[position]}" for position in order]
     return Chart(
         _named("board", board.test_rows, board.competitors),
-        f"One test of {board.test_rows:,} rows, {board.competitors:,} competitors",
+        f"One test of {plural(board.test_rows, 'row')}, {plural(board.competitors, 'competitor')}",
         "For each model in the order of the board its rank interval and its spread over resamples, "
         "computed from this test alone, and its true rank.",
         ranges_chart(teams, series, "rank", whole=True),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
+from arena.interfaces.faults import plural
 from arena.simulation.data import HUNDRED, Population
 from arena.types import IntArray, WeightArray
 
@@ -66,7 +67,8 @@ def draw_test(
         if n_classes is None or len(np.unique(target)) == n_classes:
             return DrawnTest(rows, target)
     raise MetricError(
-        f"A class is so rare that {_MOST_REDRAWS:,} tests of {n_rows:,} rows lacked it. Use "
+        f"A class is so rare that {_MOST_REDRAWS:,} tests of {plural(n_rows, 'row')} "
+        "lacked it. Use "
         f"more rows with --test-rows, or another metric."
     )
 
@@ -91,7 +93,7 @@ def draw_tests(
     """
     if population.n_rows < n_rows:
         raise UsageError(
-            f"Tests of {n_rows:,} rows need a population of at least as many; it has "
+            f"Tests of {plural(n_rows, 'row')} need a population of at least as many; it has "
             f"{population.n_rows:,}. Ask for more with --population, or for fewer --test-rows."
         )
     drawn = [

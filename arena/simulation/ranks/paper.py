@@ -184,7 +184,7 @@ def compared(
     """Return the frequencies, the study's beside them where it has any."""
     rows = []
     for (n, m), frequency in frequency_of.items():
-        what = f"best of {m:,} models wins on {n:,} rows"
+        what = f"best of {plural(m, 'model')} wins on {plural(n, 'row')}"
         sets = plural(frequency.sets, "set")
         precision = f"standard error {frequency.error:.2g} over {sets} of models"
         rows.append(
@@ -235,7 +235,9 @@ def ranks_in_the_text(result: RankSimulation) -> list[Reproduced]:
         note = f"{plural(len(quantiles), 'set')} of models"
         for rank, share, published in ranks:
             by_set = [float(of_set[rank - 1, QUANTILES.index(share)]) for of_set in quantiles]
-            what = f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {n:,} rows"
+            what = (
+                f"{share:.0%} quantile of the rank of model {rank} of {m:,} on {plural(n, 'row')}"
+            )
             rows.append(_compared("text", what, published, by_set, note=note))
     return rows
 
@@ -245,11 +247,12 @@ def coverage(boards: RankSimulation) -> list[Reproduced]:
     return [
         Reproduced(
             "ranks from one test",
-            f"{held.kind} on {held.test_rows:,} rows held all {held.competitors:,} true ranks",
+            f"{held.kind} on {plural(held.test_rows, 'row')} held all "
+            f"{plural(held.competitors, 'true rank')}",
             None,
             held.all_ranks,
             None,
-            f"of {held.boards:,} boards; each rank {held.each:.1%}",
+            f"of {plural(held.boards, 'board')}; each rank {held.each:.1%}",
         )
         for held in boards.coverage
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from arena.errors import UsageError
 from arena.interfaces import Metric
+from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
@@ -105,8 +106,8 @@ def _search(request: RanksRequest) -> str:
 def _check_population(request: RanksRequest, population: int) -> None:
     if max(request.test_rows) > population:
         raise UsageError(
-            f"Tests of {max(request.test_rows):,} rows need a population of at least as many, "
-            f"not {population:,}; request more with --population, or fewer --test-rows."
+            f"Tests of {plural(max(request.test_rows), 'row')} need a population of at least as "
+            f"many, not {population:,}; request more with --population, or fewer --test-rows."
         )
 
 
@@ -185,7 +186,10 @@ def _announcement(prepared: PreparedRanks, folder: ModelsFolder, engine: Engine)
     sizes = " and ".join(f"{n:,}" for n in request.test_rows)
     return (
         f"{prepared.search.name} on {world.name}, predictions of the kind {kind}: {missing:,} of "
-        f"{request.n_models:,} models to train on {training:,} rows, {engine.workers} at once "
-        f"({engine.name}); then {request.tests:,} tests of {sizes} rows out of {population:,}, "
-        f"{request.boards:,} analysed as boards. Disk space: {megabytes:,.0f} MB in {folder.path}."
+        f"{plural(request.n_models, 'model')} to train on {plural(training, 'row')}, "
+        f"{engine.workers} at once "
+        f"({engine.name}); then {plural(request.tests, 'test')} of {sizes} rows out of "
+        f"{population:,}, "
+        f"{request.boards:,} analysed as boards. Disk space: {megabytes:,.0f} "
+        f"MB in {folder.path}."
     )

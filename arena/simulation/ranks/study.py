@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Analysis, Metric, Ranker
+from arena.interfaces.faults import plural
 from arena.simulation.data import World
 from arena.simulation.degenerate import degenerate_board
 from arena.simulation.ranks.coverage import Boards, Coverage, SingleBoard, coverage
@@ -285,7 +286,8 @@ def simulation_verdict(result: RankSimulation) -> str:
         wins for wins in result.win_frequency if (wins.test_rows, wins.competitors) == (rows, count)
     )
     text = (
-        f"With {rows:,} test rows and {count:,} competitors the truly best one wins "
+        f"With {plural(rows, 'test row')} and {plural(count, 'competitor')} the truly "
+        "best one wins "
         f"{won.frequency:.0%} of the tests"
     )
     if result.by_set:
@@ -296,7 +298,8 @@ def simulation_verdict(result: RankSimulation) -> str:
             if (wins.test_rows, wins.competitors) == (rows, count)
         ]
         text += (
-            f" on average over {len(shares)} sets of models (95% interval, models and rows "
+            f" on average over {plural(len(shares), 'set')} of models (95% interval, "
+            "models and rows "
             f"included: {won.low:.0%} to {won.high:.0%}; single sets: {min(shares):.0%} to "
             f"{max(shares):.0%})."
         )
@@ -316,7 +319,8 @@ def simulation_verdict(result: RankSimulation) -> str:
         return f"{text} For these models fewer rows would be enough."
     if needed.rows > FURTHEST * rows:
         return (
-            f"{text} For it to win 90% of the tests, more than {FURTHEST * rows:,} rows would be "
+            f"{text} For it to win 90% of the tests, more than "
+            f"{plural(FURTHEST * rows, 'row')} would be "
             "needed: it is hardly better than the next."
         )
     unlimited = needed.high is None or needed.high > FURTHEST * rows
@@ -328,5 +332,5 @@ def simulation_verdict(result: RankSimulation) -> str:
     if result.by_set:
         need += " in the first set"
     if needed.rows > rows:
-        need += f" (extrapolated from tests of {rows:,} rows)"
+        need += f" (extrapolated from tests of {plural(rows, 'row')})"
     return f"{text} {need}."

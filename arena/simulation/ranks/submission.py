@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from arena.errors import MetricError
 from arena.interfaces import Metric, NeedsRowContext, kinds_of, traits_of
+from arena.interfaces.faults import plural
 from arena.types import PredictionKind, RowContext
 
 _LABELLED = (
@@ -85,7 +86,7 @@ def shape_for(metric: Metric, n_classes: int | None) -> Shape:
     suitable = [kind for kind in kinds if kind in wanted_kinds]
     what = "a target of numbers"
     if n_classes is not None:
-        what = f"a target of {n_classes} labels"
+        what = f"a target of {plural(n_classes, 'label')}"
         if n_classes > (traits.max_classes or n_classes):
             suitable = []
         if n_classes > 2:

@@ -11,6 +11,7 @@ import typer
 from arena.cli import options
 from arena.cli.completion import complete_mechanism, complete_metric
 from arena.cli.console import console, print_document, say_error, say_note
+from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.types import Table
 from arena.utils.finished_tasks import resumable
@@ -149,7 +150,8 @@ def _print(outcome: AttackOutcome) -> None:
     labels = "random labels" if study.synthetic else "the competition's own labels"
     title = (
         f"{study.metric} ({better} is better), {len(study.example.public):,} public "
-        f"of {study.example.n_rows:,} rows, {labels}, {request.submissions:,} submissions, mean "
+        f"of {plural(study.example.n_rows, 'row')}, {labels}, "
+        f"{plural(request.submissions, 'submission')}, mean "
         f"of {request.repeats:,}, seed {request.seed}"
     )
     curves = tuple(_curve(curve.to_rows()[-1]) for curve in outcome.curves)

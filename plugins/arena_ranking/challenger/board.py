@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import FloatArray, Section
 from arena.utils.formatting import level_text
 from arena_ranking.challenger.methods import RankingMethods, compare_ranking_methods
@@ -116,10 +117,11 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
     )
     m = len(top.positions)
     lines = [
-        f"Significance map: {tests}; Holm over all {m * (m - 1):,} ordered pairs of the "
+        f"Significance map: {tests}; Holm over all {plural(m * (m - 1), 'ordered pair')} of the "
         f"{words.teams} shown; significant at a level of {level_text(1 - study.level)}.",
         'Ranking method "tests": the number of these tests won, before the correction.',
-        f"Stability: minimum ranks over {study.resampled.shape[1]:,} joint resamples of the "
+        "Stability: minimum ranks over "
+        f"{plural(study.resampled.shape[1], 'joint resample')} of the "
         f"{words.rows}; percentiles interpolated (R's type 7).",
         f"Agreement: Kendall's tau-b of minimum ranks on all {words.rows} and on the resamples.",
     ]

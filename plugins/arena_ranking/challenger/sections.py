@@ -11,6 +11,7 @@ from arena.charts import Specification
 from arena.evaluation.ranks import minimum_ranks, tied_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
+from arena.interfaces.faults import plural
 from arena.types import Chart, IntArray, Section, Table
 from arena.utils.formatting import level_text
 from arena.utils.parallel import available_workers
@@ -143,20 +144,22 @@ def _significance(board: Board, pairs: SignificanceMap) -> Section:
     )
     if not n_better:
         text = (
-            f"{question}\n\nNo difference is significant: {tests} of {of:,} ordered pairs, "
+            f"{question}\n\nNo difference is significant: {tests} of {plural(of, 'ordered pair')}, "
             f"corrected for multiple comparisons (Holm), {level} confidence.{board.first}"
         )
         return Section("Significance map", text)
     text = (
         f"{question}\n\nA square means that the {words.team} in its row is significantly better "
-        f"than the {words.team} in its column. {tests[0].upper()}{tests[1:]} of {of:,} ordered "
-        f"pairs, corrected for multiple comparisons (Holm): all squares hold at once with {level} "
+        f"than the {words.team} in its column. {tests[0].upper()}{tests[1:]} of "
+        f"{plural(of, 'ordered pair')}, corrected for multiple comparisons (Holm): all "
+        f"squares hold at once with {level} "
         f"confidence. A missing square does not mean that two {words.teams} are "
         f"equal.{board.first}\n\n{disagree}"
     )
     title = "Significance map"
     described = (
-        f"A difference is significant for {n_better:,} of {of:,} ordered pairs of {words.teams}."
+        f"A difference is significant for {n_better:,} of {plural(of, 'ordered pair')} of "
+        f"{words.teams}."
     )
     picture = pairs_chart(board.teams, pairs.better)
     counts = zip(board.teams, pairs.better.sum(axis=1), pairs.better.sum(axis=0), strict=True)

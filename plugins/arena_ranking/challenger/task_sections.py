@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table, Vocabulary
 from arena_ranking.challenger.consensus import ConsensusRanking, consensus_ranking
 from arena_ranking.challenger.frequencies import rank_frequencies
@@ -65,7 +66,11 @@ def task_sections(
 
 def _first_tasks(task_scores: TaskScores) -> str:
     n = len(task_scores.names)
-    return f" Only the first {_MOST_TASKS} of {n:,} tasks are shown." if n > _MOST_TASKS else ""
+    return (
+        f" Only the first {_MOST_TASKS} of {plural(n, 'task')} are shown."
+        if n > _MOST_TASKS
+        else ""
+    )
 
 
 def _consensus(
@@ -77,7 +82,8 @@ def _consensus(
 ) -> Section:
     order = np.argsort(consensus.rank, kind="stable")
     text = (
-        f"The {words.rows} belong to {len(task_scores.names):,} tasks. The score on the board is "
+        f"The {words.rows} belong to {plural(len(task_scores.names), 'task')}. The "
+        "score on the board is "
         f"computed on all {words.rows} together, so tasks with more {words.rows} have more "
         f"weight. Here every task has the same weight. The {words.teams} are ranked within each "
         f"task, and then by the mean of these ranks. Tied {words.teams} get the average of their "
@@ -148,7 +154,8 @@ def task_technical(task_scores: TaskScores, words: Vocabulary) -> str:
     )
     n_drawn = [scores.shape[1] for scores in task_scores.resampled]
     how = (
-        f"rankings within tasks were compared with {min(n_drawn):,} to {max(n_drawn):,} resamples "
+        f"rankings within tasks were compared with {min(n_drawn):,} to "
+        f"{plural(max(n_drawn), 'resample')} "
         f"of their {words.rows}"
         if n_drawn and max(n_drawn)
         else "a metric that can only be called as a whole is not resampled within tasks"
