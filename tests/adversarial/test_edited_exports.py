@@ -102,11 +102,14 @@ def edits_of_document(text: str) -> Iterator[tuple[str, str]]:
 
 def edits_of_lines(text: str) -> Iterator[tuple[str, str]]:
     lines = text.splitlines()
-    for at in (0, 1, len(lines) - 1):
-        for key in json.loads(lines[at]):
-            changed = json.dumps({**json.loads(lines[at]), key: "x"})
-            yield f"{key} of line {at}", "\n".join([*lines[:at], changed, *lines[at + 1 :]])
-        yield f"no line {at}", "\n".join(lines[:at] + lines[at + 1 :])
+    for place in (0, 1, len(lines) - 1):
+        for key in json.loads(lines[place]):
+            changed = json.dumps({**json.loads(lines[place]), key: "x"})
+            yield (
+                f"{key} of line {place}",
+                "\n".join([*lines[:place], changed, *lines[place + 1 :]]),
+            )
+        yield f"no line {place}", "\n".join(lines[:place] + lines[place + 1 :])
     yield "a line twice", "\n".join([*lines, lines[-1]])
     yield "another order", "\n".join([*lines[:2], lines[3], lines[2], *lines[4:]])
 
@@ -142,18 +145,18 @@ def means_the_same(text: str | None, path: Path) -> bool:
 @pytest.mark.parametrize("share", [15, pytest.param(1, marks=pytest.mark.campaign)])
 def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share: int) -> None:
     original = exported / "out"
-    there = Path(shutil.copytree(exported, tmp_path / "x"))
-    assert told(there) == ()
+    copy = Path(shutil.copytree(exported, tmp_path / "x"))
+    assert told(copy) == ()
     unnoticed, tried = [], 0
     for path, what, text in [*edits_of(original)][::share]:
-        shutil.rmtree(there / "out")
-        shutil.copytree(original, there / "out")
-        changed = there / "out" / path.relative_to(original)
+        shutil.rmtree(copy / "out")
+        shutil.copytree(original, copy / "out")
+        changed = copy / "out" / path.relative_to(original)
         if text is None:
             changed.unlink()
         else:
             changed.write_text(text)
-        problems = told(there)
+        problems = told(copy)
         if not problems and not (path.name == "settings.json" and means_the_same(text, path)):
             unnoticed.append(f"{changed.name}: {what}")
         assert all(len(problem) < 1_000 for problem in problems), (path, what)
@@ -168,22 +171,22 @@ def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share:
     [("public.csv", "public.csv has the column x"), ("submissions.csv", "csv has the column x")],
 )
 def test_a_column_more_is_named(exported: Path, tmp_path: Path, name: str, said: str) -> None:
-    there = Path(shutil.copytree(exported, tmp_path / "x"))
-    path = there / "out" / name
+    copy = Path(shutil.copytree(exported, tmp_path / "x"))
+    path = copy / "out" / name
     first, *others = path.read_text().splitlines()
     path.write_text("\n".join([f"{first},x", *(f"{line},1" for line in others), ""]))
-    assert said in "\n".join(told(there))
+    assert said in "\n".join(told(copy))
 
 
 @pytest.mark.slow
 def test_what_means_the_same_is_not_named(exported: Path, tmp_path: Path) -> None:
     """The order of rows, and spaces around numbers, as in every file that is submitted."""
-    there = Path(shutil.copytree(exported, tmp_path / "x"))
-    final, *_ = sorted((there / "out" / "finals").iterdir())
-    for path in (there / "out" / "public.csv", final):
+    copy = Path(shutil.copytree(exported, tmp_path / "x"))
+    final, *_ = sorted((copy / "out" / "finals").iterdir())
+    for path in (copy / "out" / "public.csv", final):
         first, *others = path.read_text().splitlines()
         path.write_text("\n".join([first, *reversed(others), ""]))
-    assert told(there) == ()
+    assert told(copy) == ()
 
 
 def with_repeated_keys(text: str) -> Iterator[str]:

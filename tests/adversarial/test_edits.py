@@ -490,9 +490,9 @@ EDITS: dict[str, tuple[str | Sequence[str], str]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_named(there: Path, name: str) -> None:
-    statements, said = EDITS[name]
+    statements, pattern = EDITS[name]
     problems = problems_after(there, [statements] if isinstance(statements, str) else statements)
-    assert re.search(said, problems, re.IGNORECASE), problems
+    assert re.search(pattern, problems, re.IGNORECASE), problems
 
 
 def problems_since(folder: Path, statement: str) -> tuple[str, str]:
@@ -519,10 +519,10 @@ ALWAYS_NAMED = [
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ALWAYS_NAMED)
 def test_an_audit_since_an_event_names_what_is_compared_as_a_whole(there: Path, name: str) -> None:
-    statement, said = EDITS[name]
+    statement, pattern = EDITS[name]
     assert isinstance(statement, str)
     since, whole = problems_since(there, statement)
-    assert re.search(said, since, re.IGNORECASE), since
+    assert re.search(pattern, since, re.IGNORECASE), since
     assert set(since.splitlines()) <= set(whole.splitlines())
 
 
@@ -642,9 +642,9 @@ def test_every_kind_of_edit_of_every_column_is_named(
                 continue
             if _content(connection, table) == before:
                 continue
-        said = problems_after(folder, ["SELECT 1"])
-        assert said, statement
-        assert max(map(len, said.splitlines())) < 1_000, statement
+        problems = problems_after(folder, ["SELECT 1"])
+        assert problems, statement
+        assert max(map(len, problems.splitlines())) < 1_000, statement
         named += 1
         shutil.rmtree(folder)
     assert named > 100 // share
@@ -665,13 +665,17 @@ def test_a_clock_that_goes_backwards_breaks_no_record(scenario: Scenario) -> Non
 
 
 TURNED: dict[str, Callable[[list[bytes], int], list[bytes]]] = {
-    "removed": lambda lines, at: lines[:at] + lines[at + 1 :],
-    "twice": lambda lines, at: lines[: at + 1] + lines[at:],
-    "again at the end": lambda lines, at: [*lines, lines[at]],
-    "moved to the end": lambda lines, at: [*lines[:at], *lines[at + 1 :], lines[at]],
-    "changed": lambda lines, at: [*lines[:at], lines[at].replace(b'"', b"'", 1), *lines[at + 1 :]],
-    "cut off": lambda lines, at: lines[:at],
-    "zeros before it": lambda lines, at: [*lines[:at], bytes(99) + b"\n", *lines[at:]],
+    "removed": lambda lines, place: lines[:place] + lines[place + 1 :],
+    "twice": lambda lines, place: lines[: place + 1] + lines[place:],
+    "again at the end": lambda lines, place: [*lines, lines[place]],
+    "moved to the end": lambda lines, place: [*lines[:place], *lines[place + 1 :], lines[place]],
+    "changed": lambda lines, place: [
+        *lines[:place],
+        lines[place].replace(b'"', b"'", 1),
+        *lines[place + 1 :],
+    ],
+    "cut off": lambda lines, place: lines[:place],
+    "zeros before it": lambda lines, place: [*lines[:place], bytes(99) + b"\n", *lines[place:]],
 }
 """A journal's lines, and the position of one -> the lines of a changed journal."""
 
@@ -685,16 +689,16 @@ def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     lines = journal.read_bytes().splitlines(keepends=True)
     of_submissions = [1, *(position for position, line in enumerate(lines) if b'"status"' in line)]
     middle = len(of_submissions) // 2
-    at = of_submissions[{"begin": 0, "head": 2, "middle": middle, "tail": -1}[where]]
+    place = of_submissions[{"begin": 0, "head": 2, "middle": middle, "tail": -1}[where]]
     if (kind, where) == ("moved to the end", "tail"):
-        at = of_submissions[-2]
-    journal.write_bytes(b"".join(TURNED[kind](lines, at)))
+        place = of_submissions[-2]
+    journal.write_bytes(b"".join(TURNED[kind](lines, place)))
     try:
         with Store.open(there / "c" / DATABASE, create=False, read_only=True) as store:
-            said = (*store.audit(), *store.journal_faults(), store.events_without_journal())
+            faults = (*store.audit(), *store.journal_faults(), store.events_without_journal())
     except ArenaError as error:
-        said = (str(error),)
-    assert any(said), said
+        faults = (str(error),)
+    assert any(faults), faults
 
 
 @pytest.mark.few(1)
@@ -792,7 +796,7 @@ def test_an_edit_is_named_after_arena_went_on(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda function: function.__name__)
 def test_what_arena_stores_without_an_edit_agrees_with_the_record(
     there: Path, goes_on: Callable[[Path], None]
 ) -> None:
@@ -865,10 +869,10 @@ def test_an_export_without_an_edit_is_whole(there: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BEFORE_THE_END)
 def test_an_edit_before_the_end_is_named_by_verify(there: Path, name: str) -> None:
-    statements, said = BEFORE_THE_END[name]
+    statements, sentence = BEFORE_THE_END[name]
     assert problems_after(there, statements)
     exported(there)
-    assert said in "\n".join(verified(there))
+    assert sentence in "\n".join(verified(there))
 
 
 @pytest.mark.slow
@@ -876,11 +880,11 @@ def test_an_edit_before_the_end_is_named_by_verify(there: Path, name: str) -> No
     "name", ["predictions swapped", "predictions half overwritten", "usage exchanged"]
 )
 def test_an_edit_before_an_upgrade_is_named_by_verify(there: Path, name: str) -> None:
-    statements, said = BEFORE_THE_END[name]
+    statements, sentence = BEFORE_THE_END[name]
     assert problems_after(there, statements)
     is_upgraded(there)
     exported(there)
-    assert said in "\n".join(verified(there))
+    assert sentence in "\n".join(verified(there))
 
 
 @pytest.mark.slow
@@ -891,8 +895,8 @@ def test_another_truth_is_told_first(there: Path) -> None:
     flipped = [f"{row_id},{1 - int(label)},{usage}" for row_id, label, usage in rows]
     (there / "other.csv").write_text("\n".join([lines[0], *flipped, *lines[21:]]) + "\n")
     exported(there)
-    told = verified(there, there / "other.csv")
-    assert told[0].startswith("This is not the solution of this competition")
+    problems = verified(there, there / "other.csv")
+    assert problems[0].startswith("This is not the solution of this competition")
 
 
 # -- what cannot be noticed without an anchor outside --------------------------------------------
@@ -927,8 +931,8 @@ def test_an_end_cut_off_everywhere_shows_only_by_a_receipt(there: Path) -> None:
     assert missing_hash(events, last.hash)
     assert missing_hash(events, events[-1].hash) == ()
     (there / "receipt.txt").write_text(f"submission 8: {last.hash}\n")
-    (told,) = receipt_problems(there / "receipt.txt", events)
-    assert "does not contain the event" in told
+    (problem,) = receipt_problems(there / "receipt.txt", events)
+    assert "does not contain the event" in problem
     assert not verified_receipt(there, events[1].hash, events)
 
 

@@ -154,8 +154,8 @@ def test_no_function_of_duckdb_can_be_shadowed(tmp_path: Path) -> None:
     assert len(shadowed) > 500
     with connect(path, read_only=True) as connection:
         catalog = Catalog(connection)
-        told = " ".join(catalog.foreign_objects())
-        assert len(told.split("The macro ")) - 1 >= len(set(shadowed))
+        message = " ".join(catalog.foreign_objects())
+        assert len(message.split("The macro ")) - 1 >= len(set(shadowed))
     with pytest.raises(StoreFormatError, match=r"The macro .* is not of arena"):
         Store.open(path, create=False)
 

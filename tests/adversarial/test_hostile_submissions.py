@@ -59,18 +59,18 @@ def archive(
     and the number.
     """
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, content in members:
             info = zipfile.ZipInfo(name)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, attributes
-            made.writestr(info, content)
+            zip_file.writestr(info, content)
     data = bytearray(file.getvalue())
     for in_central, in_local, form, number in places.values():
         for signature, offset in ((b"PK\1\2", in_central), (b"PK\3\4", in_local)):
-            at = data.find(signature)
-            while offset and at >= 0:
-                struct.pack_into(form, data, at + offset, number)
-                at = data.find(signature, at + 1)
+            position = data.find(signature)
+            while offset and position >= 0:
+                struct.pack_into(form, data, position + offset, number)
+                position = data.find(signature, position + 1)
     return bytes(data)
 
 
@@ -97,11 +97,11 @@ def quoting(names: list[str], content: bytes) -> bytes:
         central.append((name, sizes, len(header) + len(stored)))
         out, text = stored + header + out, header + text
         length += len(header) + len(stored)
-    out, at, entries = out[5:], 0, b""  # nothing quotes the first header
+    out, position, entries = out[5:], 0, b""  # nothing quotes the first header
     for name, sizes, step in reversed(central):
-        numbers = (20, 20, 0, 8, 0, 0, *sizes, 0, 0, 0, 0, at)
+        numbers = (20, 20, 0, 8, 0, 0, *sizes, 0, 0, 0, 0, position)
         entries += struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", *numbers) + name.encode()
-        at += step
+        position += step
     count = len(names)
     return out + entries + struct.pack(
         "<4sHHHHIIH", b"PK\5\6", 0, 0, count, count, len(entries), len(out), 0

@@ -38,8 +38,8 @@ def test_the_document(tmp_path: Path) -> None:
     names = "boosting, block-flip(rows=8)"
     printed = attack(tmp_path, "--attack", names, "--mechanism", "kaggle, ladder-free", *SMALL)
     assert (printed["rows"], printed["total_rows"], printed["random_labels"]) == (200, 600, True)
-    seen = {(curve["attack"], curve["mechanism"]) for curve in printed["curves"]}
-    assert len(seen) == 4
+    pairs = {(curve["attack"], curve["mechanism"]) for curve in printed["curves"]}
+    assert len(pairs) == 4
     for curve in printed["curves"]:
         assert curve["bias"] == pytest.approx(curve["released"] - curve["released_fresh"])
     assert [curve["submissions"] for curve in printed["curves"]][:30] == list(range(1, 31))
@@ -57,49 +57,51 @@ def test_what_people_are_shown_is_the_kept_whole(tmp_path: Path) -> None:
     )  # fmt: skip
     assert called.returncode == 1
     check_kept("attack.txt", called.stdout + called.stderr)
-    drawn = [json.loads((tmp_path / name).read_text(encoding="utf-8")) for name in charts[1::2]]
-    check_kept_document("attack-charts", with_short_curves(drawn))
+    chart_documents = [
+        json.loads((tmp_path / name).read_text(encoding="utf-8")) for name in charts[1::2]
+    ]
+    check_kept_document("attack-charts", with_short_curves(chart_documents))
 
 
 @pytest.mark.slow
 def test_the_same_seed_prints_the_same(tmp_path: Path) -> None:
-    one, two, other = (attack(tmp_path, *SMALL, "--seed", seed) for seed in (3, 3, 4))
-    assert one == two
-    assert one["curves"] != other["curves"]
+    first, same_seed, other = (attack(tmp_path, *SMALL, "--seed", seed) for seed in (3, 3, 4))
+    assert first == same_seed
+    assert first["curves"] != other["curves"]
 
 
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_numbers() -> None:
-    asked: Any = {"rows": 60, "submissions": 8, "repeats": 3}
+    sizes: Any = {"rows": 60, "submissions": 8, "repeats": 3}
     attacks, cluster = ["boosting", "block-flip(rows=4)"], InProcess()
-    here = arena.attack(attacks, ["kaggle", "ladder-free"], **asked).to_dict()
+    here = arena.attack(attacks, ["kaggle", "ladder-free"], **sizes).to_dict()
     with using(cluster.engine()):
-        there = arena.attack(attacks, ["kaggle", "ladder-free"], **asked).to_dict()
+        on_cluster = arena.attack(attacks, ["kaggle", "ladder-free"], **sizes).to_dict()
     assert cluster.calls >= 12
-    assert there == here
+    assert on_cluster == here
 
 
 @pytest.mark.slow
 def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: Any = {"rows": 60, "submissions": 8, "repeats": 3}
+    sizes: Any = {"rows": 60, "submissions": 8, "repeats": 3}
     names: Any = (["boosting", "block-flip(rows=4)"], ["kaggle", "ladder-free"])
-    expected = arena.attack(*names, **asked).to_dict()
+    expected = arena.attack(*names, **sizes).to_dict()
     played, plays = campaign._play, [0]
 
-    def counted(*given: Any) -> Any:
+    def counted(*arguments: Any) -> Any:
         plays[0] += 1
         if plays[0] == 8:
             raise KeyboardInterrupt
-        return played(*given)
+        return played(*arguments)
 
     monkeypatch.setattr(campaign, "_play", counted)
     with pytest.raises(KeyboardInterrupt), resumable(tmp_path, NoProgress()):
-        arena.attack(*names, **asked)
+        arena.attack(*names, **sizes)
     with resumable(tmp_path, NoProgress()):
-        assert arena.attack(*names, **asked).to_dict() == expected
+        assert arena.attack(*names, **sizes).to_dict() == expected
     assert plays == [8 + 12 - 7]
     with resumable(tmp_path, NoProgress()):
-        assert arena.attack(*names, **asked, seed=1).to_dict() != expected
+        assert arena.attack(*names, **sizes, seed=1).to_dict() != expected
     assert plays == [8 + 12 - 7 + 12]
 
 
@@ -226,15 +228,15 @@ def test_a_verdict_by_hand() -> None:
         )
 
     curves = [curve("one", [0.1, 0.2], 0.02), curve("two", [0.25, 0.15], 0.01)]
-    asked: Any = ({"full": 0.05}, {"full": None})
+    limits: Any = ({"full": 0.05}, {"full": None})
     assert [curve.last_bias for curve in curves] == [0.2, 0.15]
-    (verdict,) = evaluate(curves, *asked, 0.25)
+    (verdict,) = evaluate(curves, *limits, 0.25)
     assert verdict == Verdict(
         "full", "two(1)", 0.25, 0.05, True, pytest.approx(0.2 + 0.02 * 6.313752)
     )  # 0.3263 beats 0.25 + 0.01 * 6.313752 = 0.3131
-    (verdict,) = evaluate([curve("one", [0.1, 0.2], 0.0, repeats=1)], *asked, 0.1999)
+    (verdict,) = evaluate([curve("one", [0.1, 0.2], 0.0, repeats=1)], *limits, 0.1999)
     assert verdict == Verdict("full", "one(1)", 0.2, 0.05, False, None)
-    (verdict,) = evaluate([*curves, curve("three", [0.1, 0.1], 0.0, repeats=1)], *asked, None)
+    (verdict,) = evaluate([*curves, curve("three", [0.1, 0.1], 0.0, repeats=1)], *limits, None)
     assert verdict.bias_high == pytest.approx(0.2 + 0.02 * 6.313752)
     assert verdict.within_budget is None
 
@@ -341,7 +343,7 @@ def test_what_is_refused(
 def test_an_attack_that_does_not_suit_the_metric_is_left_out_with_a_note(tmp_path: Path) -> None:
     printed = attack(tmp_path, *SMALL, "--attack", "auc-oracle, random-search")
     assert {curve["attack"] for curve in printed["curves"]} == {"random-search"}
-    (note,) = [one for one in printed["notes"] if "auc-oracle" in one]
+    (note,) = [note_text for note_text in printed["notes"] if "auc-oracle" in note_text]
     assert note.startswith("auc-oracle is left out: ")
     called = run_here("attack", "--attack", "auc-oracle, log-loss-oracle", cwd=tmp_path)
     assert (called.returncode, called.stdout) == (2, "")
@@ -355,8 +357,8 @@ def test_a_metric_without_bounds_is_attacked_without_a_ladder(tmp_path: Path) ->
     )
     assert {curve["mechanism"] for curve in printed["curves"]} == {"kaggle"}
     assert printed["notes"][0].startswith("ladder-free is left out: rmse has no bounded range")
-    asked: Any = {"metric": "rmse", "rows": 60, "submissions": 2, "repeats": 2}
-    named = arena.attack("random-search", "full", **asked).to_dict()
+    options: Any = {"metric": "rmse", "rows": 60, "submissions": 2, "repeats": 2}
+    named = arena.attack("random-search", "full", **options).to_dict()
     assert {curve["mechanism"] for curve in named["curves"]} == {"full"}
     assert not [note for note in named["notes"] if "no bounded range" in note]
 
@@ -367,7 +369,7 @@ def competition(tmp_path: Path) -> Path:
     usage = np.where(np.arange(300) % 3 == 0, "Public", "Private")
     rows = [(f"r{i}", rng.choice(["hay", "straw"]), usage[i]) for i in range(300)]
     write_csv(tmp_path / "solution.csv", ["id", "y", "Usage"], rows)
-    made = run_here(
+    creation = run_here(
         "init",
         "c",
         "--solution",
@@ -379,7 +381,7 @@ def competition(tmp_path: Path) -> Path:
         1,
         cwd=tmp_path,
     )
-    assert made.returncode == 0, made.stderr
+    assert creation.returncode == 0, creation.stderr
     return tmp_path
 
 
@@ -418,8 +420,8 @@ def test_no_label_is_printed(competition: Path) -> None:
 )
 def test_the_smallest_honest_gain(mechanism: str, gain: float) -> None:
     rows = synthetic_rows(metric_named("accuracy"), 200, 200, 2, np.random.default_rng(0))
-    found = smallest_gain_shown(mechanism_named(mechanism), rows, BoardSettings(50), seed=0)
-    assert found == pytest.approx(gain)
+    smallest_gain = smallest_gain_shown(mechanism_named(mechanism), rows, BoardSettings(50), seed=0)
+    assert smallest_gain == pytest.approx(gain)
 
 
 def test_a_step_too_large_shows_no_gain_at_all() -> None:

@@ -37,14 +37,14 @@ def rows_for(metric: str, seed: int = 0) -> Rows:
 
 def predictions(player: Player, rows: Rows, count: int) -> list[np.ndarray]:
     """Play against a board of every score, and return all that was sent."""
-    sent, shown = [], None
+    predictions_sent, last_score = [], None
     for _ in range(count):
         move = player.submit()
         score = rows.score(rows.public_truth, move.prediction[rows.public])
-        player.receive(Feedback(score, shown))
-        sent.append(move.prediction)
-        shown = score
-    return [*sent, player.finish().prediction]
+        player.receive(Feedback(score, last_score))
+        predictions_sent.append(move.prediction)
+        last_score = score
+    return [*predictions_sent, player.finish().prediction]
 
 
 @pytest.mark.few(3)
@@ -67,11 +67,13 @@ def test_it_sees_nothing_but_released_scores(attack: str, metric: str) -> None:
     other = replace(rows, hidden_truth=rows_for(metric, seed=1).hidden_truth)
     played = [
         predictions(
-            competitor_named(attack).start(one.participation(9, 0.5), np.random.default_rng(2)),
-            one,
+            competitor_named(attack).start(
+                own_rows.participation(9, 0.5), np.random.default_rng(2)
+            ),
+            own_rows,
             9,
         )
-        for one in (rows, other)
+        for own_rows in (rows, other)
     ]
     for first, second in zip(*played, strict=True):
         np.testing.assert_array_equal(first, second)
@@ -84,8 +86,8 @@ def test_the_end_changes_nothing(attack: str, metric: str) -> None:
     rows, settings = rows_for(metric), BoardSettings(8)
     mechanism = mechanism_named("kaggle")
     ends = [
-        play(competitor_named(attack), mechanism, rows, settings, at, np.random.default_rng(1), 3)
-        for at in (range(1, 9), [8])
+        play(competitor_named(attack), mechanism, rows, settings, days, np.random.default_rng(1), 3)
+        for days in (range(1, 9), [8])
     ]
     assert ends[0][-1] == ends[1][-1]
 
@@ -224,21 +226,21 @@ def test_the_board_in_memory_is_the_hosts() -> None:
     player = competitor_named("random-search").start(
         rows.participation(30, None), np.random.default_rng(5)
     )
-    shown, best, n = np.inf, np.zeros(40), 40
+    shown_loss, best, n = np.inf, np.zeros(40), 40
     for _ in range(30):
         move = player.submit()
         losses = (move.prediction[rows.public] != rows.public_truth).astype(float)
         step = np.std(losses - best, ddof=1) / np.sqrt(n)
-        if shown - losses.mean() - (step if np.isfinite(shown) else 0) > 1e-12:
-            shown, best = losses.mean(), losses
-        assert 1 - board.send(move).score == pytest.approx(shown)
+        if shown_loss - losses.mean() - (step if np.isfinite(shown_loss) else 0) > 1e-12:
+            shown_loss, best = losses.mean(), losses
+        assert 1 - board.send(move).score == pytest.approx(shown_loss)
 
 
 def test_checkpoints_are_even_and_end_at_the_end() -> None:
     for submissions in (1, 7, 40, 41, 400, 701):
-        at = checkpoints(submissions)
-        assert at[-1] == submissions
-        assert len(at) == len(set(at)) == min(submissions, 40)
+        days = checkpoints(submissions)
+        assert days[-1] == submissions
+        assert len(days) == len(set(days)) == min(submissions, 40)
 
 
 def test_an_attack_of_somebody_else_plays_too() -> None:
@@ -282,7 +284,7 @@ class OneArrayPlayer:
 
 def test_an_attacker_may_use_its_array_again() -> None:
     rows = synthetic_rows(metric_named("accuracy"), 60, 180, 2, np.random.default_rng(0))
-    found = [
+    plays = [
         play(
             OneArray(again),
             mechanism_named("full"),
@@ -294,8 +296,8 @@ def test_an_attacker_may_use_its_array_again() -> None:
         )
         for again in (True, False)
     ]
-    assert found[0] == found[1]
-    assert found[0][-1].released > found[0][-1].released_fresh
+    assert plays[0] == plays[1]
+    assert plays[0][-1].released > plays[0][-1].released_fresh
 
 
 @dataclass(frozen=True)
@@ -331,9 +333,9 @@ def test_an_attack_sends_as_many_files_as_its_last_point_says() -> None:
 def test_votes_follow_a_file_that_is_right_on_every_row(attack: str) -> None:
     participation = rows_for("accuracy").participation(10, 0.5)
     player = competitor_named(attack).start(participation, np.random.default_rng(0))
-    sent = player.submit().prediction
+    prediction = player.submit().prediction
     player.receive(Feedback(1.0, None))
-    np.testing.assert_array_equal(player.finish().prediction, sent)
+    np.testing.assert_array_equal(player.finish().prediction, prediction)
 
 
 def test_what_every_attack_reaches_is_the_kept_curve() -> None:

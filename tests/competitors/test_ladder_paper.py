@@ -94,15 +94,15 @@ def test_the_vote_is_the_papers() -> None:
     metric = metric_named("accuracy")
     rows = synthetic_rows(metric, 200, 300, 2, np.random.default_rng(3))
     player = Boosting().start(rows.participation(50, None), np.random.default_rng(4))
-    sent, losses, shown = [], [], None
+    predictions, losses, last_score = [], [], None
     for _ in range(51):
         move = player.submit()
         score = rows.score(rows.public_truth, move.prediction[rows.public])
-        player.receive(Feedback(score, shown))
-        sent.append(move.prediction)
+        player.receive(Feedback(score, last_score))
+        predictions.append(move.prediction)
         losses.append(1 - score)
-        shown = score
-    chosen = np.array(sent)[np.array(losses) <= 0.5]
+        last_score = score
+    chosen = np.array(predictions)[np.array(losses) <= 0.5]
     majority = (2 * chosen.sum(axis=0) >= len(chosen)).astype(int)
     np.testing.assert_array_equal(player.finish().prediction, majority)
 
@@ -111,9 +111,9 @@ def test_the_vote_is_the_papers() -> None:
 def test_the_closed_form_is_matched() -> None:
     """1/2 - sqrt(k/(2n))/pi (Blum and Hardt 2015, section 5), over 100 repetitions."""
     curve = run_attack("boosting", "kaggle", rows=ROWS, total_rows=ROWS, repeats=100)
-    at = np.array(curve.submissions)
-    expected = 0.5 - np.sqrt(at / (2 * ROWS)) / np.pi
-    off = np.abs(1 - curve.mean["released"] - expected)[at >= 100]
+    counts = np.array(curve.submissions)
+    expected = 0.5 - np.sqrt(counts / (2 * ROWS)) / np.pi
+    off = np.abs(1 - curve.mean["released"] - expected)[counts >= 100]
     assert len(off) == 31
     assert off.max() < 0.003
 

@@ -45,11 +45,11 @@ def test_a_clipped_ladder_from_the_baseline_releases_nothing(mechanism: str, met
     oracle, ladder = competitor_named("log-loss-oracle"), mechanism_named(mechanism)
     quiet = 0
     for seed in range(100):
-        one = Campaign(campaign.make_rows, 20, 1, seed=seed)
-        (curve,) = one.run({"oracle": oracle}, {"ladder": ladder})
-        shown = curve.mean["released"]
+        single = Campaign(campaign.make_rows, 20, 1, seed=seed)
+        (curve,) = single.run({"oracle": oracle}, {"ladder": ladder})
+        releases = curve.mean["released"]
         # The baseline is 1/2 everywhere, as the first submission: nothing else was ever shown.
-        quiet += bool((shown == shown[0]).all()) and curve.mean[RECOVERED].max() == 0
+        quiet += bool((releases == releases[0]).all()) and curve.mean[RECOVERED].max() == 0
         assert curve.mean[MISTAKEN].max() == 0
     assert quiet >= 95
 
@@ -91,9 +91,9 @@ def test_every_outcome_of_a_batch_is_read_back(
     code = BitCode.design(spacing=spacing, largest=30.0, all_public=all_public)
     n_rows = data.draw(st.integers(1, len(code.weights)))
     values = [0, 1] if all_public else [HIDDEN, 0, 1]
-    drawn = tuple(data.draw(st.sampled_from(values)) for _ in range(n_rows))
-    excess = sum(dict(code.outcomes(j))[value] for j, value in enumerate(drawn))
-    assert code.read(excess + noise * spacing, n_rows) == drawn
+    values_drawn = tuple(data.draw(st.sampled_from(values)) for _ in range(n_rows))
+    excess = sum(dict(code.outcomes(j))[value] for j, value in enumerate(values_drawn))
+    assert code.read(excess + noise * spacing, n_rows) == values_drawn
 
 
 def test_what_fits_no_outcome_is_not_read() -> None:
@@ -107,11 +107,11 @@ def test_an_equal_score_is_no_answer() -> None:
     metric = metric_named("log_loss")
     rows = synthetic_rows(metric, 50, 50, 2, np.random.default_rng(0))
     player = LogLossOracle().start(rows.participation(20, None), np.random.default_rng(0))
-    shown = None
+    last_score = None
     for _ in range(20):
         player.submit()
-        player.receive(Feedback(0.69315, shown))
-        shown = 0.69315
+        player.receive(Feedback(0.69315, last_score))
+        last_score = 0.69315
     assert (player.known_labels() == -1).all()  # type: ignore[attr-defined]
 
 

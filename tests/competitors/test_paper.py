@@ -26,8 +26,8 @@ def test_figure_3_is_compared_with_the_authors_points_where_they_are(tmp_path: P
     for file in paper.PANELS:
         path = tmp_path / f"kaggleboosting-4000-400-5-{file}.csv"
         path.write_text('"x","y","label"\n10,0.49,"Kaggle"\n10,0.49,"Ladder"\n10,0.9,"Test"\n')
-    rows, (drawn,) = paper.figure_3(manager(), tmp_path, options, NoProgress(), submissions=10)
-    assert len(drawn.specification["hconcat"][0]["layer"][1]["data"]["values"]) == 3
+    rows, (chart,) = paper.figure_3(manager(), tmp_path, options, NoProgress(), submissions=10)
+    assert len(chart.specification["hconcat"][0]["layer"][1]["data"]["values"]) == 3
     assert {row.agrees for row in rows if "Test" in row.quantity} == {False}
     assert {row.agrees for row in rows if "Test" not in row.quantity} == {None, True}
 
@@ -89,10 +89,10 @@ def test_what_the_paper_shows_is_the_kept_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Of a small honest competition, and of attacks whose losses are given."""
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def run_attack(_: Any, attack: str, **settings: Any) -> Any:
-        asked.append([attack, settings])
+        calls.append([attack, settings])
         fall = 0.05 if "rounding=1e-5" in settings["mechanism"] else 0.02
         mean = {
             "released": np.array([0.5, 0.5 + fall / 2]),
@@ -104,7 +104,7 @@ def test_what_the_paper_shows_is_the_kept_whole(
         )
 
     def honest(*sizes: int, **settings: int) -> Honest:
-        asked.append(["honest", sizes, settings])
+        calls.append(["honest", sizes, settings])
         return Honest(n_rows=90, n_public=30, n_teams=12, n_submissions=40, seed=settings["seed"])
 
     monkeypatch.setattr(paper, "run_attack", run_attack)
@@ -113,7 +113,7 @@ def test_what_the_paper_shows_is_the_kept_whole(
     data = authors_files(tmp_path) if kind == "published" else tmp_path
     options = PaperOptions(data=data, quick=kind == "alone", seed=3)
     reproduction = paper.LadderPaper().reproduce(options, NoProgress())
-    check_kept_reproduction(f"ladder-{kind}", reproduction, asked=asked)
+    check_kept_reproduction(f"ladder-{kind}", reproduction, asked=calls)
 
 
 def test_the_attack_and_the_honest_competition_have_the_sizes_of_the_paper() -> None:

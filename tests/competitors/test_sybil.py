@@ -52,8 +52,8 @@ def test_a_baseline_start_and_a_larger_step_help(plain: dict[int, float]) -> Non
 def test_700_submissions_against_a_ladder_of_4000_rows() -> None:
     """What the example's table has, in one place for each defence."""
     sizes = {"rows": 4000, "total_rows": 12000, "submissions": 700, "repeats": 3}
-    one, seventy, all_of_them = (board("ladder(eta=0.01)", n, **sizes) for n in (1, 70, 700))
-    assert bias(one) == pytest.approx(0.018, abs=0.008)
+    single, seventy, all_of_them = (board("ladder(eta=0.01)", n, **sizes) for n in (1, 70, 700))
+    assert bias(single) == pytest.approx(0.018, abs=0.008)
     assert bias(seventy) == pytest.approx(0.075, abs=0.015)
     assert bias(all_of_them) == pytest.approx(0.107, abs=0.015)
     assert bias(board("ladder(eta=0.01, start=baseline)", 700, **sizes)) < bias(all_of_them)

@@ -154,11 +154,11 @@ def equal(m: int, n_tasks: int, accuracy: float = 0.8) -> Array:
 
 def specialists(m: int, n_tasks: int, gap: float) -> Array:
     """Return accuracies with the same mean: each of the first teams leads in a task of its own."""
-    found = equal(m, n_tasks)
+    chances = equal(m, n_tasks)
     for j in range(min(m, n_tasks)):
-        found[j] -= gap / (n_tasks - 1)
-        found[j, j] = 0.8 + gap
-    return found
+        chances[j] -= gap / (n_tasks - 1)
+        chances[j, j] = 0.8 + gap
+    return chances
 
 
 def opposed(m: int, n_tasks: int, gap: float) -> Array:
@@ -169,11 +169,11 @@ def opposed(m: int, n_tasks: int, gap: float) -> Array:
 
 def minority(m: int, n_tasks: int, gap: float) -> Array:
     """Return accuracies of which the first team's are the best by a hair in most tasks only."""
-    found = equal(m, n_tasks)
+    chances = equal(m, n_tasks)
     few = (n_tasks - 1) // 2
-    found[0, few:] += 0.0005
-    found[0, :few] -= gap
-    return found
+    chances[0, few:] += 0.0005
+    chances[0, :few] -= gap
+    return chances
 
 
 def flat_and_uneven(m: int, n_tasks: int) -> Array:
@@ -181,10 +181,10 @@ def flat_and_uneven(m: int, n_tasks: int) -> Array:
 
     The others' worst one is a little below it, and the rest far better.
     """
-    found = equal(m, n_tasks)
-    found[1:] = 0.95
-    found[1:, 0] = 0.799
-    return found
+    chances = equal(m, n_tasks)
+    chances[1:] = 0.95
+    chances[1:, 0] = 0.799
+    return chances
 
 
 def _cell(name: str, metric: Any, draw: Callable[[Rng], Board], **more: Any) -> Cell:

@@ -227,8 +227,8 @@ def survival(rng: Rng, m: int, n: int) -> tuple[Array, Array, Mapping[str, Array
 def lists(rng: Rng, m: int, n: int) -> tuple[Array, Array, Mapping[str, Array]]:
     """Draw one relevant id per query, and lists of five that hold it at some position or not."""
     place = np.floor(9 * special.ndtr(correlated(rng, m, n))).astype(np.intp)
-    drawn = [" ".join("a" if place == j else f"x{j}" for j in range(5)) for place in range(9)]
-    return np.full(n, "a", dtype=object), np.array(drawn, dtype=object)[place], {}
+    texts = [" ".join("a" if place == j else f"x{j}" for j in range(5)) for place in range(9)]
+    return np.full(n, "a", dtype=object), np.array(texts, dtype=object)[place], {}
 
 
 def queries(m: int, count: int, documents: int) -> Callable[[Rng], Board]:
@@ -258,8 +258,8 @@ def queries(m: int, count: int, documents: int) -> Callable[[Rng], Board]:
 def overlaps(rng: Rng, m: int, n: int) -> tuple[Array, Array, Mapping[str, Array]]:
     """Draw the precision of lists of two ids: as overlaps of masks, many are exactly 0 or 1."""
     place = np.searchsorted([0.15, 0.35], special.ndtr(correlated(rng, m, n)))
-    found = np.array(["x y", "x a", "a x"], dtype=object)
-    return np.full(n, "a", dtype=object), found[place], {}
+    texts = np.array(["x y", "x a", "a x"], dtype=object)
+    return np.full(n, "a", dtype=object), texts[place], {}
 
 
 # -- patients --------------------------------------------------------------------------------------
@@ -317,10 +317,10 @@ def twice(draw_rows: Callable[[Rng], Board], *, grouped: bool) -> Callable[[Rng]
     """Enter every row twice; grouped: with a column that says which rows are copies."""
 
     def draw(rng: Rng) -> Board:
-        one = draw_rows(rng)
-        clusters = np.tile(np.arange(len(one.truth)), 2) if grouped else None
+        rows = draw_rows(rng)
+        clusters = np.tile(np.arange(len(rows.truth)), 2) if grouped else None
         return Board(
-            np.tile(one.truth, 2), np.tile(one.predictions, (1, 2)), one.true_scores, clusters
+            np.tile(rows.truth, 2), np.tile(rows.predictions, (1, 2)), rows.true_scores, clusters
         )
 
     return draw

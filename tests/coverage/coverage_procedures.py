@@ -231,10 +231,10 @@ def _of_first(true: np.ndarray, low: np.ndarray, high: np.ndarray, ranks: RankSe
 def prize_winners(drawn: Drawn) -> Outcome:
     """The intervals for the true scores of the first three, all at once."""
     which, low, high = winners(drawn, PRIZES)
-    given = np.isfinite(low) & (_of_board(own_ranks, drawn).not_offered is None)
+    is_given = np.isfinite(low) & (_of_board(own_ranks, drawn).not_offered is None)
     held = holds(true_scores(drawn)[which], low, high)
-    width = float((high - low)[given].mean()) if given.any() else np.nan
-    return Outcome(bool(held[given].all()), width, bool(given.any()))
+    width = float((high - low)[is_given].mean()) if is_given.any() else np.nan
+    return Outcome(bool(held[is_given].all()), width, bool(is_given.any()))
 
 
 def own_score(drawn: Drawn) -> Outcome:
@@ -245,8 +245,8 @@ def own_score(drawn: Drawn) -> Outcome:
     else:
         low, high = ranks.score_low, ranks.score_high
     held = holds(true_scores(drawn), low, high)
-    at = chosen_team(drawn)
-    return Outcome(bool(held[at]), float(high[at] - low[at]), bool(low[at] <= high[at]))
+    team = chosen_team(drawn)
+    return Outcome(bool(held[team]), float(high[team] - low[team]), bool(low[team] <= high[team]))
 
 
 def chosen_team(drawn: Drawn) -> int:
@@ -264,9 +264,9 @@ def rival(interval: Interval) -> Callable[[Drawn], Outcome]:
     """Return a procedure that gives the interval of others beside :func:`own_score`."""
 
     def run(drawn: Drawn) -> Outcome:
-        at = chosen_team(drawn)
-        low, high = interval(drawn.study, at)
-        true = true_scores(drawn)[at]
+        team = chosen_team(drawn)
+        low, high = interval(drawn.study, team)
+        true = true_scores(drawn)[team]
         return Outcome(bool(holds(true, np.asarray(low), np.asarray(high))), high - low)
 
     return run

@@ -160,33 +160,33 @@ def macro_auc(m: int, sizes: tuple[int, ...], shift: float = 1.5) -> Callable[[R
 
     def population() -> float:
         rng, aucs = np.random.default_rng(1), []
-        drawn = [scores(rng, 1, np.full(40_000, code))[0] for code in range(k)]
+        scores_of_class = [scores(rng, 1, np.full(40_000, code))[0] for code in range(k)]
         share = np.array(sizes) / len(truth)
         for code in range(k):
             others = [
-                drawn[j][: round(40_000 * share[j] / share.max())][:, code]
+                scores_of_class[j][: round(40_000 * share[j] / share.max())][:, code]
                 for j in range(k) if j != code
             ]  # fmt: skip
             rest = np.sort(np.concatenate(others))
-            aucs.append(np.searchsorted(rest, drawn[code][:, code]).mean() / len(rest))
+            aucs.append(np.searchsorted(rest, scores_of_class[code][:, code]).mean() / len(rest))
         return float(np.mean(aucs))
 
-    known: list[float] = []
+    true_aucs: list[float] = []
 
     def draw(rng: Rng) -> Board:
-        if not known:
-            known.append(population())
-        return Board(truth, scores(rng, m, truth), np.full(m, known[0]))
+        if not true_aucs:
+            true_aucs.append(population())
+        return Board(truth, scores(rng, m, truth), np.full(m, true_aucs[0]))
 
     return draw
 
 
 def tiny_weights(m: int, positives: int, tiny: int) -> Callable[[Rng], Board]:
     """Draw scores of which some positives have a weight of .001."""
-    drawn = binormal(m, 20 * positives, positives)
+    draw_board = binormal(m, 20 * positives, positives)
 
     def draw(rng: Rng) -> Board:
-        board = drawn(rng)
+        board = draw_board(rng)
         weights = np.ones(len(board.truth))
         weights[rng.permutation(np.flatnonzero(board.truth))[:tiny]] = 0.001
         extra = {ROW_WEIGHTS: weights}

@@ -115,11 +115,11 @@ def loud_hopeless(m: int, n: int) -> Callable[[Rng], Board]:
     return draw
 
 
-def in_blocks(drawn: Callable[[Rng], Board]) -> Callable[[Rng], Board]:
+def in_blocks(draw_board: Callable[[Rng], Board]) -> Callable[[Rng], Board]:
     """Name the time of each row, as with ``--time``."""
 
     def draw(rng: Rng) -> Board:
-        board = drawn(rng)
+        board = draw_board(rng)
         return replace(board, clusters=time_blocks(np.arange(len(board.truth))))
 
     return draw
@@ -127,10 +127,10 @@ def in_blocks(drawn: Callable[[Rng], Board]) -> Callable[[Rng], Board]:
 
 def runs_of_answers(m: int, n: int, rho: float) -> Callable[[Rng], Board]:
     """Draw right and wrong answers of which those after each other are alike."""
-    drawn = autoregressive(m, n, rho)
+    draw_board = autoregressive(m, n, rho)
 
     def draw(rng: Rng) -> Board:
-        right = drawn(rng).predictions < special.ndtri(0.8)
+        right = draw_board(rng).predictions < special.ndtri(0.8)
         truth = (rng.random(n) < 0.5).astype(np.intp)
         return Board(truth, np.where(right, truth, 1 - truth), np.full(m, 0.8))
 

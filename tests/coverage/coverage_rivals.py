@@ -84,11 +84,11 @@ def betting(study: Study, submission: int) -> Ends:
         capital = np.maximum(
             np.cumsum(np.log1p(up * excess), axis=0), np.cumsum(np.log1p(-down * excess), axis=0)
         )
-    kept = np.flatnonzero(capital.max(axis=0) < np.log(2 / alpha))
-    if not len(kept):
+    means_kept = np.flatnonzero(capital.max(axis=0) < np.log(2 / alpha))
+    if not len(means_kept):
         return float(values.mean()), float(values.mean())
     step = _MEANS[1]
-    return max(0.0, _MEANS[kept[0]] - step), min(1.0, _MEANS[kept[-1]] + step)
+    return max(0.0, _MEANS[means_kept[0]] - step), min(1.0, _MEANS[means_kept[-1]] + step)
 
 
 def bca(study: Study, submission: int) -> Ends:

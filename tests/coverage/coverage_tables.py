@@ -114,7 +114,7 @@ def slug(kind: str) -> str:
 def pages(store: Store) -> dict[str, str]:
     """Return the text of each page by its path below docs."""
     kinds = dict.fromkeys(cell.kind for cell in CELLS)
-    found, lines, low, beyond, toctree = {}, [], [], [], []
+    texts, lines, low, beyond, toctree = {}, [], [], [], []
     all_boards: list[int] = []
     for kind in kinds:
         cells = [cell for cell in CELLS if cell.kind == kind and store.counts.get(cell.name)]
@@ -124,7 +124,7 @@ def pages(store: Store) -> dict[str, str]:
         toctree.append(name)
         command = COMMAND.replace("--out", f'--kind "{kind}" --out')
         own = {cell: store.counts[cell.name] for cell in cells}
-        found[f"{name}.md"] = _PAGE.format(
+        texts[f"{name}.md"] = _PAGE.format(
             kind=kind,
             command=command,
             own=table(own),
@@ -152,7 +152,7 @@ def pages(store: Store) -> dict[str, str]:
         f"{store.resamples:,} resamples of the rows each (500 for combined scores), "
         f"seed {store.seed}."
     )
-    found["coverage.md"] = _INDEX.format(
+    texts["coverage.md"] = _INDEX.format(
         command=COMMAND,
         extent=extent,
         of_others=OF_OTHERS,
@@ -163,7 +163,7 @@ def pages(store: Store) -> dict[str, str]:
         toctree="\n".join(toctree),
     )
     # The names of designs, by which counts are stored, have a space before the sign.
-    return {path: text.replace(" %", "%") for path, text in found.items()}
+    return {path: text.replace(" %", "%") for path, text in texts.items()}
 
 
 def _detected(all_boards: Sequence[int]) -> str:
@@ -245,9 +245,9 @@ def beside(counts: Mapping[Cell, Mapping[str, Count]]) -> str:
             ratio = ""
             if best is not None and arena.offered and own[best].width > 0:
                 ratio = f"{arena.mean_width / own[best].mean_width:.2f}"
-            shown = "none" if best is None else f"{best} {_entry(own[best], cell)}"
+            entry = "none" if best is None else f"{best} {_entry(own[best], cell)}"
             others = ", ".join(f"{name} {own[name].share:.2f}" for name in failed)
             lines.append(
-                f"| {cell.name} | {claim} | {_entry(arena, cell)} | {shown} | {ratio} | {others} |"
+                f"| {cell.name} | {claim} | {_entry(arena, cell)} | {entry} | {ratio} | {others} |"
             )
     return "\n".join(lines) + "\n"

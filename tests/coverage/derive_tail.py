@@ -45,13 +45,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--boards", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    rng, tail = np.random.default_rng(given.seed), np.full(given.boards, 0.025)
+    options = parser.parse_args()
+    rng, tail = np.random.default_rng(options.seed), np.full(options.boards, 0.025)
     for rows in (20, 50, 100, 500):
         for name, (draw, mean) in SHAPES.items():
-            values = draw(rng, (given.boards, rows))
+            values = draw(rng, (options.boards, rows))
             units, largest = Units.of(values), values.max(axis=1)
-            low, cells = lower_bounds(units, np.zeros(given.boards), tail), []
+            low, cells = lower_bounds(units, np.zeros(options.boards), tail), []
             for errors in (0.0, 1.0):
                 index = tail_index(values, errors)
                 for most in (2.0, 4.0, 5.0):

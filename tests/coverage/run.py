@@ -54,47 +54,48 @@ def main() -> None:
         "--store", type=Path, default=Path("docs/coverage.json"), help="the file of the counts"
     )
     parser.add_argument("--out", type=Path, help="the folder of the pages; default: print a table")
-    given = parser.parse_args()
-    store = Store(given.seed, given.resamples)
-    if given.store.exists():
-        store = Store.read(given.store)
-        if (store.seed, store.resamples) != (given.seed, given.resamples):
-            parser.error(f"{given.store} was counted with another seed or number of resamples.")
-    wanted = given.cell or [""]
+    options = parser.parse_args()
+    store = Store(options.seed, options.resamples)
+    if options.store.exists():
+        store = Store.read(options.store)
+        if (store.seed, store.resamples) != (options.seed, options.resamples):
+            parser.error(f"{options.store} was counted with another seed or number of resamples.")
+    cell_texts = options.cell or [""]
     cells = [
         cell
         for cell in CELLS
-        if any(text in cell.name for text in wanted) and cell.kind in (given.kind or [cell.kind])
+        if any(text in cell.name for text in cell_texts)
+        and cell.kind in (options.kind or [cell.kind])
     ]
-    if given.again:
+    if options.again:
         for cell in cells:
             own = store.counts.get(cell.name, {})
-            kept_counts = {name: count for name, count in own.items() if given.again not in name}
+            kept_counts = {name: count for name, count in own.items() if options.again not in name}
             if len(kept_counts) < len(own):
                 store.counts[cell.name], store.seconds[cell.name] = kept_counts, 0.0
-    deadline = time.monotonic() + given.seconds
+    deadline = time.monotonic() + options.seconds
     with threadpool_limits(1):
-        while time.monotonic() < deadline and count_some(given, store, cells):
-            store.write(given.store)
-    if given.out is None:
+        while time.monotonic() < deadline and count_some(options, store, cells):
+            store.write(options.store)
+    if options.out is None:
         print(table({cell: store.counts.get(cell.name, {}) for cell in cells}))
         return
     for path, text in pages(store).items():
-        target = given.out / path
+        target = options.out / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
 
-def count_some(given: argparse.Namespace, store: Store, cells: list[Cell]) -> bool:
+def count_some(options: argparse.Namespace, store: Store, cells: list[Cell]) -> bool:
     """Count some boards of the cell with the least seconds; return whether any were lacking."""
     for cell in sorted(cells, key=lambda cell: store.seconds.get(cell.name, 0.0)):
-        behind = procedures_by_boards(given, store, cell)
-        if behind and store.seconds.get(cell.name, 0.0) < given.budget:
+        behind = procedures_by_boards(options, store, cell)
+        if behind and store.seconds.get(cell.name, 0.0) < options.budget:
             break
     else:
         return False
     first, *further = sorted(behind)
-    target = min([given.boards if first < given.boards else given.low_boards, *further])
+    target = min([options.boards if first < options.boards else options.low_boards, *further])
     started, next_board = time.process_time(), first
     while next_board < target and time.process_time() - started < _TURN:
         boards = min(_AT_ONCE, target - next_board)

@@ -106,14 +106,14 @@ def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
 
 
 def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
-    kept = tmp_path / "counts.json"
+    counts_file = tmp_path / "counts.json"
 
     def campaign(boards: int, *more: str) -> dict[str, Count]:
-        given = ["--cell", "mse, n=10, m=2", "--resamples", "20", "--store", str(kept)]
+        options = ["--cell", "mse, n=10, m=2", "--resamples", "20", "--store", str(counts_file)]
         out = ["--out", str(tmp_path), "--boards", str(boards)]
-        monkeypatch.setattr(sys, "argv", ["run.py", *given, *out, *more])
+        monkeypatch.setattr(sys, "argv", ["run.py", *options, *out, *more])
         run.main()
-        return Store.read(kept).counts["mse, n=10, m=2"]
+        return Store.read(counts_file).counts["mse, n=10, m=2"]
 
     assert campaign(2)["rank sets"].boards == 2
     continued = campaign(4)
@@ -126,14 +126,14 @@ def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
 
 
 def test_what_is_low_after_all_boards_is_counted_further(tmp_path, monkeypatch) -> None:
-    kept = tmp_path / "counts.json"
+    counts_file = tmp_path / "counts.json"
     store, cell = Store(0, 20), "mse, n=10, m=2"
     store.add(cell, {procedure.name: Count(4, 4, 4, 0, 4.0, 4) for procedure in PROCEDURES})
     store.counts[cell]["own score"] = Count(4, 4, 0, 0, 4.0, 0)
-    store.write(kept)
-    given = ["--cell", cell, "--resamples", "20", "--store", str(kept), "--boards", "4"]
-    monkeypatch.setattr(sys, "argv", ["run.py", *given, "--low-boards", "6"])
+    store.write(counts_file)
+    options = ["--cell", cell, "--resamples", "20", "--store", str(counts_file), "--boards", "4"]
+    monkeypatch.setattr(sys, "argv", ["run.py", *options, "--low-boards", "6"])
     run.main()
-    boards = {name: count.boards for name, count in Store.read(kept).counts[cell].items()}
+    boards = {name: count.boards for name, count in Store.read(counts_file).counts[cell].items()}
     assert boards.pop("own score") == 6
     assert set(boards.values()) == {4}

@@ -61,11 +61,11 @@ def test_examples_import_only_public_modules_and_names() -> None:
 
 @pytest.mark.slow
 def test_a_competition_runs_cell_by_cell(tmp_path: Path) -> None:
-    shown = _run("a_competition.py", tmp_path)
-    assert "week 3: owls is shown" in shown
-    assert "None host 0.5 1 sent" in shown
-    assert "16 events, unbroken" in shown
-    assert "rank_low" in shown
+    output = _run("a_competition.py", tmp_path)
+    assert "week 3: owls is shown" in output
+    assert "None host 0.5 1 sent" in output
+    assert "16 events, unbroken" in output
+    assert "rank_low" in output
     assert (tmp_path / "export" / "result.json").exists()
     report, public = ((tmp_path / name).read_text() for name in ("report.html", "public.html"))
     assert "Who is ill?" in report
@@ -76,5 +76,5 @@ def test_a_competition_runs_cell_by_cell(tmp_path: Path) -> None:
 @pytest.mark.campaign
 def test_the_pictures_of_the_documentation_are_drawn(tmp_path: Path) -> None:
     _run("documentation_pictures.py", tmp_path)
-    drawn = {path.name for path in tmp_path.iterdir()}
-    assert drawn == {path.name for path in (EXAMPLES / "images").iterdir()}
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {path.name for path in (EXAMPLES / "images").iterdir()}

@@ -20,7 +20,7 @@ def _cells(notebook: Path) -> list[str]:
     assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
     ids = [cell["id"] for cell in document["cells"]]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", one) for one in ids)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", identifier) for identifier in ids)
     code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
     return ["".join(cell["source"]) for cell in code]
@@ -35,7 +35,7 @@ def test_every_tutorial_has_a_notebook() -> None:
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
-    shown: list[Any] = []
+    values: list[Any] = []
     with contextlib.chdir(tmp_path):
         for text in _cells(notebook):
             tree = ast.parse(text)
@@ -44,7 +44,7 @@ def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
             if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)  # noqa: S307
                 if value is not None:
-                    shown.append(value)
-    for value in shown:
+                    values.append(value)
+    for value in values:
         html = getattr(value, "_repr_html_", None)
         assert html is None or "<t" in html()

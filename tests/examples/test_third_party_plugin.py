@@ -76,27 +76,27 @@ def files(environment: Path) -> Path:
 
 
 def test_its_own_tests_pass(environment: Path) -> None:
-    shown = _run(environment, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "example")
-    assert "5 passed" in shown
+    output = _run(environment, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "example")
+    assert "5 passed" in output
 
 
 def test_it_is_listed_with_its_version(environment: Path) -> None:
-    shown = _arena(environment, "plugins")
-    assert "arena_example" in shown
-    assert "arena-example 0.1.0" in shown
+    output = _arena(environment, "plugins")
+    assert "arena_example" in output
+    assert "arena-example 0.1.0" in output
     assert "margin" in _arena(environment, "--help")
     assert "None of 13 checks failed" in _arena(environment, "metrics", "within", "--check")
 
 
 def test_its_metric_analysis_and_command_are_used(files: Path) -> None:
-    shown = _arena(
+    output = _arena(
         files, "score", "solution.csv", "submissions", "--metric", "within(percent=5)", "--json"
     )
-    document = json.loads(shown)
-    found = {finding["analysis"]: finding for finding in document["findings"]}
+    document = json.loads(output)
+    findings = {finding["analysis"]: finding for finding in document["findings"]}
     first, second = document["standings"][:2]
-    assert found["lead"]["verdict"].startswith(f"{first['team']} is ")
-    (files / "board.json").write_text(shown)
+    assert findings["lead"]["verdict"].startswith(f"{first['team']} is ")
+    (files / "board.json").write_text(output)
     lead = first["score"] - second["score"]
     assert f"{lead:.4g} ahead of {second['team']}" in _arena(files, "margin", "board.json")
 

@@ -29,8 +29,8 @@ def test_positions_are_those_of_a_hash_table(data):
     text = st.text(st.sampled_from("ab\0é\U0001f600"), max_size=20)
     names = data.draw(st.lists(text, min_size=1, max_size=40, unique=True))
     chosen = data.draw(st.permutations(names))
-    for at in data.draw(st.lists(st.integers(0, len(names) - 1), max_size=2)):
-        chosen[at] = data.draw(st.one_of(text, st.sampled_from(names)))
+    for place in data.draw(st.lists(st.integers(0, len(names) - 1), max_size=2)):
+        chosen[place] = data.draw(st.one_of(text, st.sampled_from(names)))
     expected, ids = pa.array(names), pa.array(chosen)
     for named in (ids, pa.concat_arrays([pa.array(["zz", "1"]), ids])[2:]):
         assert locate_hashed(named, expected).tolist() == by_a_hash_table(named, expected)

@@ -57,8 +57,8 @@ mutations = st.lists(
 def _mutate(data: bytes, changes: list[tuple[int, str, bytes]]) -> bytes:
     """Cut, delete, insert, replace or repeat at a few places."""
     for place, how, piece in changes:
-        at = place % (len(data) + 1)
-        head, tail = data[:at], data[at:]
+        offset = place % (len(data) + 1)
+        head, tail = data[:offset], data[offset:]
         data = {
             "c": head,
             "d": head + tail[len(piece) :],
@@ -167,8 +167,8 @@ def test_no_label_of_the_solution_is_in_a_fault(
     send: Send, solve: Solve, kind: PredictionKind, probe: str
 ) -> None:
     secret = solve("id,y\n" + "".join(f"{i:03d},{s}\n" for i, s in enumerate(SECRETS)), kind)
-    said = "\n".join(map(str, send(probe, secret, prediction_range=(-1, 1)).faults))
-    assert not any(label in said for label in SECRETS)
+    messages = "\n".join(map(str, send(probe, secret, prediction_range=(-1, 1)).faults))
+    assert not any(label in messages for label in SECRETS)
 
 
 @pytest.mark.parametrize("probe", PROBES)

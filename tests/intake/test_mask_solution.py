@@ -62,10 +62,10 @@ def test_a_zip_is_read_like_its_folder_and_any_change_changes_the_digest(tmp_pat
     with zipfile.ZipFile(path, "w") as archive:
         for file in sorted(folder.iterdir()):
             archive.write(file, f"inner/{file.name}")
-    found, same = read(folder), read(path)
-    assert same.truth.tolist() == found.truth.tolist()
-    assert (found.usage == Usage.PRIVATE).all()
-    before = found.sha256
+    from_folder, same = read(folder), read(path)
+    assert same.truth.tolist() == from_folder.truth.tolist()
+    assert (from_folder.usage == Usage.PRIVATE).all()
+    before = from_folder.sha256
     write(folder, {"a": ~MASKS["a"]})
     assert read(folder).sha256 != before
 
@@ -134,8 +134,10 @@ def test_a_folder_is_scored_and_hosted_like_the_table_of_its_masks(tmp_path: Pat
     )
     write(tmp_path / "truth", arrays, f"id,Usage\n{usage}")
     for team, share in {"ann": 0.02, "bob": 0.2}.items():
-        sent = {case: pixels ^ (rng.random((8, 9)) < share) for case, pixels in arrays.items()}
-        write(tmp_path / "teams" / team, sent)
+        submitted_masks = {
+            case: pixels ^ (rng.random((8, 9)) < share) for case, pixels in arrays.items()
+        }
+        write(tmp_path / "teams" / team, submitted_masks)
     scored = ("score", "truth", "teams", "--metric", "surface_dice(tolerance=0)", "--json")
     commands: tuple[tuple[str, ...], ...] = (
         scored,
@@ -155,8 +157,8 @@ def test_a_damaged_table_beside_the_masks_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "truth", MASKS, "id,Usage\na,Public\nb,Private\nc,Private\n")
     path = tmp_path / "truth.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        for one in sorted(folder.iterdir()):
-            archive.write(one, one.name)
+        for path_of_mask in sorted(folder.iterdir()):
+            archive.write(path_of_mask, path_of_mask.name)
     path.write_bytes(path.read_bytes().replace(b"a,Public", b"a,Pablic", 1))
     with pytest.raises(InputError, match=r"'cases\.csv' cannot be read \('Bad CRC"):
         read(path)

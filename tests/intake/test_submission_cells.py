@@ -47,10 +47,10 @@ def test_a_replacement_character_in_the_file_is_no_label_and_no_id(
     solution = solve(
         "id,y\n" + "".join(f"{i:03d},{'ab'[i % 2]}\n" for i in range(30)), PredictionKind.LABEL
     )
-    sent = "id,y\n" + "".join(f"{i:03d},a\n" for i in range(29))
-    label = send(sent + "029,\ufffd\n", solution)
+    text = "id,y\n" + "".join(f"{i:03d},a\n" for i in range(29))
+    label = send(text + "029,\ufffd\n", solution)
     assert kinds(label) == {"unknown label"}
-    stranger = send(sent + "029,a\n0\ufffd1,a\n", solution)
+    stranger = send(text + "029,a\n0\ufffd1,a\n", solution)
     assert kinds(stranger) == {"unknown id"}
 
 

@@ -74,8 +74,8 @@ def test_each_of_several_misspelt_columns_is_guessed() -> None:
     names = ["id", "temprature", "humidty", "windspeed"]
     matched = match_columns(names, ["id", "humidity", "temperature", "wind speed"], faults, row=1)
     assert matched == {"id": 0, "temperature": 1, "humidity": 2, "wind speed": 3}
-    said = {fault.column: fault.message for fault in faults.to_tuple()}
-    assert said == {
+    messages = {fault.column: fault.message for fault in faults.to_tuple()}
+    assert messages == {
         name: f"Column {name!r} is unknown; did you mean {meant!r}? Rename it."
         for name, meant in [
             ("temprature", "temperature"), ("humidty", "humidity"), ("windspeed", "wind speed")

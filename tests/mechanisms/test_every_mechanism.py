@@ -101,11 +101,11 @@ def test_every_parameter_is_refused_beyond_its_ends_only() -> None:
         assert refusal(steps.check_share, "eta", value, zero=True) is None
     assert refusal(steps.check_share, "eta", 0, zero=True) is None
     for value in (0, -1e-9, 1 + 1e-9, INF, float("nan"), True, "1", None):
-        said = refusal(steps.check_share, "eta", value)
-        assert said == SHARE.format("above 0 and at most 1", value)
+        message = refusal(steps.check_share, "eta", value)
+        assert message == SHARE.format("above 0 and at most 1", value)
     for value in (-1e-9, 1 + 1e-9, False, True):
-        said = refusal(steps.check_share, "eta", value, zero=True)
-        assert said == SHARE.format("from 0 to 1", value)
+        message = refusal(steps.check_share, "eta", value, zero=True)
+        assert message == SHARE.format("from 0 to 1", value)
     for value in (2, 2.0, 1e300):
         assert refusal(steps.check_number, "z", value, least=2) is None
     for value in (2 - 1e-9, INF, float("nan"), True, "2"):
@@ -116,8 +116,8 @@ def test_every_parameter_is_refused_beyond_its_ends_only() -> None:
 
 
 def test_a_clip_is_two_finite_numbers_of_which_the_first_is_smaller() -> None:
-    taken = {None: None, 1e-300: (0.0, 1e-300), "5": (0.0, 5.0), (-1, 1): (-1.0, 1.0)}
-    assert {clip: steps.as_clip("ladder", clip) for clip in taken} == taken
+    clips = {None: None, 1e-300: (0.0, 1e-300), "5": (0.0, 5.0), (-1, 1): (-1.0, 1.0)}
+    assert {clip: steps.as_clip("ladder", clip) for clip in clips} == clips
     for clip in (0, -1, INF, "inf", [-INF, 1], [0, INF], [1, 1], [2, 1], [1], [1, 2, 3], "abc", {}):
         assert refusal(steps.as_clip, clip) == CLIP.format(clip)
 

@@ -52,11 +52,11 @@ def run_all(mechanism: Mechanism, scores: list[float], **changes: Any) -> list[A
 
 def test_the_ladder_is_that_of_figure_1() -> None:
     scores = [0.52, 0.45, 0.40, 0.39, 0.41, 0.11]
-    shown, expected = math.inf, []
+    last_shown, expected = math.inf, []
     for score in scores:
-        if score < shown - 0.1:
-            shown = round(score / 0.1) * 0.1
-        expected.append(shown)
+        if score < last_shown - 0.1:
+            last_shown = round(score / 0.1) * 0.1
+        expected.append(last_shown)
     releases = run_mechanism(Ladder(eta=0.1), scores)
     assert [release.score for release in releases] == pytest.approx(expected)
     assert [release.improved for release in releases] == [True, False, False, True, False, True]
@@ -66,18 +66,21 @@ def test_the_parameter_free_ladder_is_that_of_figure_2() -> None:
     rng = np.random.default_rng(5)
     n = 400
     vectors = [rng.random(n) < 0.5 - 0.01 * t for t in range(30)]
-    best, shown, expected = np.zeros(n), math.inf, []
-    for one in map(np.asarray, vectors):
-        if one.mean() < shown - np.std(one - best, ddof=1) / np.sqrt(n) - 1e-12:
-            best, shown = one.astype(float), round(one.mean() * n) / n
-        expected.append(shown)
+    best, last_shown, expected = np.zeros(n), math.inf, []
+    for losses_sent in map(np.asarray, vectors):
+        if (
+            losses_sent.mean()
+            < last_shown - np.std(losses_sent - best, ddof=1) / np.sqrt(n) - 1e-12
+        ):
+            best, last_shown = losses_sent.astype(float), round(losses_sent.mean() * n) / n
+        expected.append(last_shown)
     state: Any = {}
-    for t, one in enumerate(vectors):
+    for t, losses_sent in enumerate(vectors):
 
-        def error(other: int, one: Any = one) -> float:
-            return float(np.std(one.astype(float) - vectors[other], ddof=1) / np.sqrt(n))
+        def error(other: int, losses_sent: Any = losses_sent) -> float:
+            return float(np.std(losses_sent.astype(float) - vectors[other], ddof=1) / np.sqrt(n))
 
-        now = Evaluation(t, float(one.mean()), False, n, error, score_range=(0.0, 1.0))
+        now = Evaluation(t, float(losses_sent.mean()), False, n, error, score_range=(0.0, 1.0))
         release = LadderFree().release(state, now, rng)
         state = release.state
         assert release.score == pytest.approx(expected[t])
@@ -159,8 +162,8 @@ def test_a_mechanism_does_the_same_work_for_every_score(
             return 0.01
 
         rng = CountingGenerator()
-        one = evaluation(99, score, standard_error_of_difference=error, **BASELINE)
-        mechanism.release(state, one, rng)
+        submission_score = evaluation(99, score, standard_error_of_difference=error, **BASELINE)
+        mechanism.release(state, submission_score, rng)
         work.append((compared, rng.drawn))
     assert work[0] == work[1]
 
@@ -181,11 +184,11 @@ def test_a_start_from_the_baseline_shows_the_baseline_until_it_is_beaten() -> No
     releases = run_mechanism(Ladder(eta=0.05, start="baseline"), [0.60, 0.48, 0.46], **baseline)
     assert [release.score for release in releases] == [0.5, 0.5, 0.45]
     assert [release.improved for release in releases] == [False, False, True]
-    asked: list[int] = []
-    error = {"standard_error_of_difference": lambda other: asked.append(other) or 0.01}
+    compared_with: list[int] = []
+    error = {"standard_error_of_difference": lambda other: compared_with.append(other) or 0.01}
     free = run_mechanism(LadderFree(start="baseline"), [0.60, 0.50, 0.47], **baseline, **error)
     assert [release.score for release in free] == [0.52, 0.50, 0.47]
-    assert asked == [9, 9, 2]
+    assert compared_with == [9, 9, 2]
     with pytest.raises(InputError, match="Submit it first"):
         run_mechanism(Ladder(eta=0.05, start="baseline"), [0.4])
 
@@ -209,13 +212,13 @@ def test_the_step_is_a_share_of_the_metrics_range() -> None:
 def test_a_gain_that_rounding_hides_changes_nothing() -> None:
     """The same score is shown, and later submissions have to beat what it was shown for."""
     for mirrored in (False, True):
-        first, hidden, shown = run_mechanism(
+        first, hidden, last = run_mechanism(
             LadderFree(rounding=0.1), [0.52, 0.47, 0.44], mirrored=mirrored
         )
-        assert (first.improved, hidden.improved, shown.improved) == (True, False, True)
+        assert (first.improved, hidden.improved, last.improved) == (True, False, True)
         assert abs(hidden.score) == 0.5
         assert hidden.state == first.state
-        assert abs(shown.score) == 0.4
+        assert abs(last.score) == 0.4
 
 
 def test_the_whole_range_is_the_largest_step() -> None:
@@ -233,9 +236,9 @@ def test_a_difference_without_a_standard_error_is_not_released() -> None:
 
 
 def test_a_baseline_of_which_only_the_score_is_known_cannot_be_paired() -> None:
-    known = {"baseline": 0.5, "standard_error_of_difference": lambda _: 0.3}
+    baseline_facts = {"baseline": 0.5, "standard_error_of_difference": lambda _: 0.3}
     start = LadderFree(start="baseline", minimum_step=0.02)
-    released = run_mechanism(start, [0.485, 0.475, 0.45, 0.17], **known)
+    released = run_mechanism(start, [0.485, 0.475, 0.45, 0.17], **baseline_facts)
     assert [release.improved for release in released] == [False, True, False, True]
 
 
@@ -452,8 +455,8 @@ def test_scores_without_bounds_ask_for_a_clip(name: str) -> None:
     for clip, written in (((0.0, 7.5), "7.5"), ((-1.2, 1.0), "[-1.2, 1]")):
         with pytest.raises(InputError) as caught:
             mechanism.review(replace(board, suggested_clip=clip))
-        said = f"{name}(clip={written}): a few times what a constant prediction costs."
-        assert said in str(caught.value)
+        sentence = f"{name}(clip={written}): a few times what a constant prediction costs."
+        assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -205,11 +205,11 @@ def test_events_reach_everyone(manager: PluginManager) -> None:
 def test_guarded_code_of_a_plugin_is_named(manager: PluginManager) -> None:
     with manager.guarded("mine", "running the analysis 'x'"):
         raise KeyError("secret [34.8]")
-    said = str(manager.failures[0])
-    assert said.startswith(
+    message = str(manager.failures[0])
+    assert message.startswith(
         "plugin 'mine' failed while running the analysis 'x': KeyError at test_manager.py, "
     )
-    assert "secret" not in said
+    assert "secret" not in message
 
 
 def test_a_hook_that_is_handed_a_result_is_not_quoted(manager: PluginManager) -> None:
@@ -220,9 +220,9 @@ def test_a_hook_that_is_handed_a_result_is_not_quoted(manager: PluginManager) ->
 
     manager.register(Listener(), "mine")
     assert manager.provide_report_sections([34.8]) == ()
-    said = str(manager.failures[0])
-    assert "running provide_report_sections: ValueError at test_manager.py" in said
-    assert "34.8" not in said
+    message = str(manager.failures[0])
+    assert "running provide_report_sections: ValueError at test_manager.py" in message
+    assert "34.8" not in message
 
 
 def test_attributed_leaves_errors_of_arena_alone() -> None:
@@ -254,12 +254,12 @@ def _install(folder: Path, distribution: str, module: str, source: str, plugin: 
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Provide a folder whose distributions are the only ones that provide plugins."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = metadata.entry_points
+    entry_points = metadata.entry_points
 
     def only_here() -> metadata.EntryPoints:
         return metadata.EntryPoints(
             point
-            for point in found(group="arena")
+            for point in entry_points(group="arena")
             if point.dist is not None and Path(str(point.dist.locate_file(""))) == tmp_path
         )
 
@@ -291,10 +291,10 @@ def test_a_plugin_that_failed_is_named_where_its_item_is_missed(
 ) -> None:
     _install(site, "bad-plugin", "bad_plugin_module", "import does_not_exist_anywhere", "bad")
     manager = PluginManager()
-    said = "plugin 'bad' failed while loading: ModuleNotFoundError"
-    assert said in caplog.text
+    message = "plugin 'bad' failed while loading: ModuleNotFoundError"
+    assert message in caplog.text
     for registry in (manager.metrics, manager.mechanisms, manager.analyses, manager.competitors):
-        with pytest.raises(UnknownNameError, match="There is no .*broken.*" + said):
+        with pytest.raises(UnknownNameError, match="There is no .*broken.*" + message):
             registry.resolve("broken")
 
 

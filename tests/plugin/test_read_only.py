@@ -107,11 +107,11 @@ def test_arrays_in_containers_cannot_be_written_to(kind: str) -> None:
 
 
 def test_a_container_is_the_plugins_own() -> None:
-    given: dict[str, Any] = {"state": [1, {"deep": [2]}]}
-    handed = read_only(given)
+    values: dict[str, Any] = {"state": [1, {"deep": [2]}]}
+    handed = read_only(values)
     handed["state"][1]["deep"].append(3)
     handed["more"] = 1
-    assert given == {"state": [1, {"deep": [2]}]}
+    assert values == {"state": [1, {"deep": [2]}]}
     frame = pd.DataFrame({"x": [1.0, 2.0]})
     copied = read_only(frame)
     copied.loc[0, "x"] = 9.0
@@ -131,9 +131,9 @@ def test_every_array_of_what_is_handed_over_is_read_only(kind: type[Any]) -> Non
         for field in dataclasses.fields(kind)
         if "Array" in str(field.type) or field.name in {"training", "test"}
     ]
-    given = {field.name: None for field in dataclasses.fields(kind)}
+    fields = {field.name: None for field in dataclasses.fields(kind)}
     arrays = {name: np.arange(4.0) for name in names}
-    handed = kind(**{**given, **arrays})
+    handed = kind(**{**fields, **arrays})
     for name in names:
         _spoil(getattr(handed, name))
         assert arrays[name].tolist() == [0.0, 1.0, 2.0, 3.0], name
@@ -229,11 +229,11 @@ def test_a_metric_cannot_change_the_truth_for_the_next_submission(metric: Any) -
     "hook", ["check_submission", "competition_finalized", "provide_report_sections"]
 )
 def test_what_a_hook_hands_over_cannot_be_written_to(hook: str) -> None:
-    array, kept = np.ones((3, 1)), []
+    array, arrays = np.ones((3, 1)), []
     implementations = {
-        "check_submission": lambda self, predictions: kept.append(predictions),
-        "competition_finalized": lambda self, result: kept.append(result.values["scores"]),
-        "provide_report_sections": lambda self, result: kept.append(result.values["scores"]),
+        "check_submission": lambda self, predictions: arrays.append(predictions),
+        "competition_finalized": lambda self, result: arrays.append(result.values["scores"]),
+        "provide_report_sections": lambda self, result: arrays.append(result.values["scores"]),
     }
     plugin = type("Plugin", (), {hook: hookimpl(implementations[hook])})
     manager = PluginManager(entry_points=False)
@@ -247,9 +247,9 @@ def test_what_a_hook_hands_over_cannot_be_written_to(hook: str) -> None:
         columns=("target",),
         ids=None,
     )
-    given = {"check_submission": (array, info), "competition_finalized": (_held(array), info)}
-    getattr(manager, hook)(*given.get(hook, (_held(array),)))
-    _spoil(kept[0])
+    arguments = {"check_submission": (array, info), "competition_finalized": (_held(array), info)}
+    getattr(manager, hook)(*arguments.get(hook, (_held(array),)))
+    _spoil(arrays[0])
     assert (array == 1).all()
 
 

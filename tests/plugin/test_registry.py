@@ -167,7 +167,7 @@ def test_what_is_imported_later_is_checked_and_left_out_of_lists() -> None:
     assert registry.plugin_of("lost") == "mine"
     assert registry.resolve("fraction") is registry.resolve("fraction")
     assert [entry.name for entry in registry] == ["fraction", "here"]
-    assert failed == [("mine", f"loading the metric {one!r}") for one in ("lost", "named")]
+    assert failed == [("mine", f"loading the metric {name!r}") for name in ("lost", "named")]
 
 
 class Named:

@@ -333,13 +333,13 @@ def test_a_hook_that_returns_something_else_is_named(
 def test_a_metric_with_a_wrong_declaration_is_left_out(
     declared: dict[str, Any], message: str
 ) -> None:
-    given = {
+    attributes = {
         "name": "m",
         "greater_is_better": True,
         "prediction": PredictionKind.VALUE,
         "score": max,
     }
-    metric = SimpleNamespace(**{**given, **declared})
+    metric = SimpleNamespace(**{**attributes, **declared})
     plugin = type("Plugin", (), {"provide_metrics": hookimpl(lambda self: [metric])})
     manager = PluginManager(entry_points=False)
     manager.register(plugin(), "mine")

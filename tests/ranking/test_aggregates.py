@@ -128,23 +128,23 @@ def test_an_analysis_is_skipped_where_it_has_no_meaning(
     }
     assert {name for name, study in studies.items() if analysis.suits(study)} == suits
     assert not check_analysis(analysis, studies["tasks"]).failed
-    shown = {analysis.run(studies[name], np.random.default_rng(1)).verdict for name in suits}
-    assert len(shown) == len(suits)
+    verdicts = {analysis.run(studies[name], np.random.default_rng(1)).verdict for name in suits}
+    assert len(verdicts) == len(suits)
 
 
 def test_losses_are_the_mirror_image_of_gains(study_of: Any) -> None:
     values = np.random.default_rng(0).normal(size=(4, 30)) + np.arange(4)[:, np.newaxis]
     gains, losses = study_of(MEAN, np.zeros(30), values), study_of(LOSS, np.zeros(30), -values)
-    one, other = (
+    of_gains, of_losses = (
         CriticalDifference().run(study, np.random.default_rng(0)).document
         for study in (gains, losses)
     )
-    assert one == other
-    one, other = (
+    assert of_gains == of_losses
+    of_gains, of_losses = (
         Aggregates().run(study, np.random.default_rng(0)).document for study in (gains, losses)
     )
-    np.testing.assert_allclose(one["iqm_low"], -np.array(other["iqm_high"]))
-    assert one["improvement"] == other["improvement"]
+    np.testing.assert_allclose(of_gains["iqm_low"], -np.array(of_losses["iqm_high"]))
+    assert of_gains["improvement"] == of_losses["improvement"]
 
 
 @pytest.mark.parametrize("n", [20, 21, 22, 23])
@@ -153,11 +153,11 @@ def test_aggregates_of_cases_and_of_resamples(n: int) -> None:
     weights = draw_resamples(n, 50, 0).weights
     aggregates = aggregate_scores(values, weights, 0.95)
     np.testing.assert_allclose(aggregates.iqm, trim_mean(values, 0.25, axis=1))
-    drawn = np.array([[trim_mean(np.repeat(v, w), 0.25) for w in weights.T] for v in values])
+    resampled = np.array([[trim_mean(np.repeat(v, w), 0.25) for w in weights.T] for v in values])
     # The largest deviation of the three, in standard errors, as that of a t distribution with half
     # of the n - 1 degrees of freedom.
-    standard_errors = drawn.std(axis=1, ddof=1)
-    largest = (np.abs(drawn.T - aggregates.iqm) / standard_errors).max(axis=1)
+    standard_errors = resampled.std(axis=1, ddof=1)
+    largest = (np.abs(resampled.T - aggregates.iqm) / standard_errors).max(axis=1)
     critical = t.isf(norm.sf(np.sort(largest)[47]), (n - 1) / 2)
     np.testing.assert_allclose(
         aggregates.iqm_error, np.sqrt(n / (n - 1)) * critical * standard_errors

@@ -72,15 +72,15 @@ def test_a_finding_has_every_column_in_plain_numbers(study_of, parts):
 def test_the_columns_agree_with_each_other(study_of, parts):
     study = study_of(*parts)
     columns = SimultaneousRanks().rank(study).columns() | Ranks().run(study, RNG).columns
-    found = {name: np.array(values) for name, values in columns.items()}
-    assert (found["rank_low"] <= found["rank_high"]).all()
-    assert (found["bootstrap_rank_low"] <= found["rank_median"]).all()
-    assert (found["rank_median"] <= found["bootstrap_rank_high"]).all()
-    assert found["prize_share"].sum() == pytest.approx(1)
-    assert (found["prize_share"] <= found["win_rate"] + 1e-9).all()
+    arrays = {name: np.array(values) for name, values in columns.items()}
+    assert (arrays["rank_low"] <= arrays["rank_high"]).all()
+    assert (arrays["bootstrap_rank_low"] <= arrays["rank_median"]).all()
+    assert (arrays["rank_median"] <= arrays["bootstrap_rank_high"]).all()
+    assert arrays["prize_share"].sum() == pytest.approx(1)
+    assert (arrays["prize_share"] <= arrays["win_rate"] + 1e-9).all()
     best = np.argmax(study.scores if study.metric.greater_is_better else -study.scores)
-    assert found["tier"][best] == found["rank_low"][best] == 1
-    assert found["tier"].max() > 1
+    assert arrays["tier"][best] == arrays["rank_low"][best] == 1
+    assert arrays["tier"].max() > 1
 
 
 def test_identical_submissions_have_one_of_everything(study_of, parts):
@@ -95,11 +95,11 @@ def test_the_order_of_the_submissions_does_not_matter(study_of, parts):
     metric, truth, predictions = parts
     order = np.random.default_rng(1).permutation(12)
     studies = study_of(metric, truth, predictions), study_of(metric, truth, predictions[order])
-    one, other = (Ranks().run(study, RNG) for study in studies)
-    assert one.verdict == other.verdict
+    in_order, reordered = (Ranks().run(study, RNG) for study in studies)
+    assert in_order.verdict == reordered.verdict
     sets, others = (SimultaneousRanks().rank(study).columns() for study in studies)
-    for name, values in (one.columns | sets).items():
-        again = (other.columns | others)[name]
+    for name, values in (in_order.columns | sets).items():
+        again = (reordered.columns | others)[name]
         np.testing.assert_allclose(np.array(values)[order], again, rtol=1e-11)
 
 

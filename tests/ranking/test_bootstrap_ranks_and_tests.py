@@ -241,9 +241,9 @@ def test_corrections_of_some_tests_are_those_of_all(seed, scale, step, tied):
     if step:
         sizes = np.round(sizes / step) * step
     sizes[: len(sizes) // 2] *= not tied
-    asked = rng.integers(len(sizes), size=20)
+    chosen = rng.integers(len(sizes), size=20)
     p_values = 2 * stats.t.sf(sizes, 30)
-    found = corrected_p_values(sizes.copy(), sizes[asked], 30)
-    for values, method in zip(found, ("holm", "benjamini_hochberg"), strict=True):
-        expected = correct_p_values(p_values, method)[asked]
+    corrected = corrected_p_values(sizes.copy(), sizes[chosen], 30)
+    for values, method in zip(corrected, ("holm", "benjamini_hochberg"), strict=True):
+        expected = correct_p_values(p_values, method)[chosen]
         np.testing.assert_allclose(values, expected, rtol=1e-12)

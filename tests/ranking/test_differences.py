@@ -50,11 +50,11 @@ def test_nearly_equal_vectors_do_not_cancel(noise):
 
 def test_many_blocks_and_workers_give_the_bits_of_one():
     values = centred(np.random.default_rng(0).random((600, 50)))
-    one, two = (standard_errors_from_values(values, workers=workers) for workers in (1, 2))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(one, one.T)
+    by_one, by_two = (standard_errors_from_values(values, workers=workers) for workers in (1, 2))
+    np.testing.assert_array_equal(by_one, by_two)
+    np.testing.assert_array_equal(by_one, by_one.T)
     j, k = 3, 599
-    assert one[j, k] == pytest.approx(np.std(values[j] - values[k], ddof=1) / np.sqrt(50))
+    assert by_one[j, k] == pytest.approx(np.std(values[j] - values[k], ddof=1) / np.sqrt(50))
 
 
 def test_whole_clusters_count_as_one_unit():

@@ -25,12 +25,12 @@ LOSS = MeanOfCases("mean loss", greater_is_better=False, value_range=(0.0, 2.0))
 
 def values(*failures: int, n: int = 20) -> np.ndarray:
     """Return values near .8 of teams that fail on their first cases."""
-    rng, found = np.random.default_rng(0), []
+    rng, rows = np.random.default_rng(0), []
     for count in failures:
         own = rng.uniform(0.7, 0.9, n)
         own[:count] = 0.0
-        found.append(own)
-    return np.stack(found)
+        rows.append(own)
+    return np.stack(rows)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_so_many_more_failures_of_average_cases_reverse_the_first_two(
 ) -> None:
     own = values(1, 2, 0, n=40)[:, np.random.default_rng(seed).permutation(40)]
     own[1:] -= 0.05 * (own[1:] > 0)
-    metric, shown = (SHARE, own) if larger else (LOSS, 2 * (1 - own))
-    study = study_of(metric, np.zeros(40), shown)
+    metric, predictions = (SHARE, own) if larger else (LOSS, 2 * (1 - own))
+    study = study_of(metric, np.zeros(40), predictions)
     document = Failures().run(study, np.random.default_rng(0)).document
     assert document["failures"] == [1, 2, 0]
     assert document["failure_rate"] == [0.025, 0.05, 0.0]

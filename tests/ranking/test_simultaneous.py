@@ -87,14 +87,14 @@ def test_the_definition_pair_by_pair(seed, level, all_pairs):
     ranks = rank_intervals(scores, resampled, level, all_pairs=all_pairs)
     better, sets, criticals = by_the_book(scores, resampled, level, all_pairs)
     assert set(zip(*map(np.ndarray.tolist, np.nonzero(ranks.better)), strict=True)) == better
-    found = ranks.low, ranks.high, ranks.tier, np.flatnonzero(ranks.possible_winner)
-    assert tuple(one.tolist() for one in found) == sets
+    actual = ranks.low, ranks.high, ranks.tier, np.flatnonzero(ranks.possible_winner)
+    assert tuple(array.tolist() for array in actual) == sets
     assert ranks.rounds == len(criticals)
     assert ranks.critical_value == pytest.approx(criticals[-1], rel=1e-12)
 
 
 def test_the_stepdown_takes_several_rounds_and_decides_more_for_it():
-    found = []
+    rounds_and_gains = []
     for seed in range(20):
         scores, resampled = board(seed, m=12)
         ranks = rank_intervals(scores, resampled, 0.9, all_pairs=True)
@@ -104,9 +104,9 @@ def test_the_stepdown_takes_several_rounds_and_decides_more_for_it():
         first = largest_differences(errors, np.divide(1, se, where=pairs, out=se * 0), pairs)
         single_step = np.sort(first)[int(np.ceil(0.9 * 201)) - 1]
         assert ranks.critical_value <= single_step
-        found.append((ranks.rounds, ranks.critical_value < single_step))
-    assert max(rounds for rounds, _ in found) >= 3
-    assert any(smaller for _, smaller in found)
+        rounds_and_gains.append((ranks.rounds, ranks.critical_value < single_step))
+    assert max(rounds for rounds, _ in rounds_and_gains) >= 3
+    assert any(smaller for _, smaller in rounds_and_gains)
 
 
 def test_a_critical_value_by_hand():
@@ -255,9 +255,9 @@ def test_one_submission_and_all_the_same():
 def test_undefined_resamples_are_left_out():
     scores, resampled = board(1)
     with_gaps = np.insert(resampled, [0, 7], np.nan, axis=1)
-    one, other = rank_intervals(scores, resampled), rank_intervals(scores, with_gaps)
-    np.testing.assert_array_equal(one.better, other.better)
-    assert one.critical_value == other.critical_value
+    whole, gapped = rank_intervals(scores, resampled), rank_intervals(scores, with_gaps)
+    np.testing.assert_array_equal(whole.better, gapped.better)
+    assert whole.critical_value == gapped.critical_value
 
 
 @SETTINGS

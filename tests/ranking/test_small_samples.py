@@ -112,8 +112,8 @@ def test_skewness_against_a_claim_weakens_it_and_never_strengthens_it():
     assert statistics_without[2] == pytest.approx(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)
     # The larger the lead, the stronger the claim, however skewed.
     leads = np.linspace(0.01, 40, 500)
-    for one in skewness:
-        assert (np.diff(without_skewness(leads, np.full(500, one))) >= 0).all()
+    for skew in skewness:
+        assert (np.diff(without_skewness(leads, np.full(500, skew))) >= 0).all()
 
 
 def test_unequal_clusters_have_the_jackknife_variance():
@@ -206,10 +206,10 @@ def test_a_metric_that_subtracts_the_mean_of_each_class_has_the_units_of_the_rar
     study_of, name, units
 ):
     rng, truth = np.random.default_rng(0), np.repeat([0, 1, 2], [36, 20, 4])
-    sent = np.where(rng.random((5, 60)) < 0.6, truth, (truth + 1) % 3)
-    sent[:, -4:-2] = 0  # two of the four of the rarest class are wrong, and two right
+    predictions = np.where(rng.random((5, 60)) < 0.6, truth, (truth + 1) % 3)
+    predictions[:, -4:-2] = 0  # two of the four of the rarest class are wrong, and two right
     metric = PluginManager().metrics.resolve(name)
-    study = replace(study_of(metric, truth, sent, resamples=20), classes=("0", "1", "2"))
+    study = replace(study_of(metric, truth, predictions, resamples=20), classes=("0", "1", "2"))
     evidence = pairwise_evidence(study)
     assert evidence.rarest_class == units
     if units < 10:
@@ -284,15 +284,15 @@ def test_the_leader_is_shown_by_its_own_test():
     resampled = np.random.default_rng(0).normal(size=(30, 1000)) + scores[:, None]
     for lead, alone in ((2.4 * np.sqrt(2), False), (2.6 * np.sqrt(2), True)):
         scores[0] = lead  # the two-sided quantile at 0.05 / 4 is 2.498
-        given = {"standard_errors": errors.copy()}
-        ranks = rank_intervals(scores, resampled, **given)
+        options = {"standard_errors": errors.copy()}
+        ranks = rank_intervals(scores, resampled, **options)
         assert (ranks.possible_winner.sum() == 1) == alone
         assert (ranks.high[0] == 1) == alone
         assert ranks.better[0].sum() == 29 * alone
-        everyone = rank_intervals(scores, resampled, **given, all_pairs=True)
+        everyone = rank_intervals(scores, resampled, **options, all_pairs=True)
         assert everyone.possible_winner.all()
     scores[1] = scores[0]  # two equal leaders
-    assert rank_intervals(scores, resampled, **given).possible_winner[:2].all()
+    assert rank_intervals(scores, resampled, **options).possible_winner[:2].all()
 
 
 @pytest.mark.slow
@@ -350,8 +350,8 @@ def test_pairs_are_decided_as_by_the_values_of_all_of_them(n_units):
     values[j, k] = leads.values(j, k)
     for critical in (0.1, 1.5, *values[values > 0][:20], 12.0):
         for workers in (1, 2):
-            found = leads.decided(precisions > 0, critical, workers)
-            np.testing.assert_array_equal(found, values > critical)
+            decided = leads.decided(precisions > 0, critical, workers)
+            np.testing.assert_array_equal(decided, values > critical)
     columns = np.array([0, 5, 59, int(scores.argmax())])
     np.testing.assert_array_equal(leads.largest_over(columns), values[:, columns].max(axis=0))
 
@@ -376,7 +376,7 @@ def test_possible_winners_of_a_large_board_are_those_compared_with_all():
     deviations = 0.7 * np.sqrt([[np.var(a - b, ddof=1) for a in moved] for b in moved])
     np.fill_diagonal(deviations, np.inf)
     pairs = [
-        (0.7 * (moved - one) / own[:, None]) for one, own in zip(moved, deviations, strict=True)
+        (0.7 * (moved - mean) / own[:, None]) for mean, own in zip(moved, deviations, strict=True)
     ]
     first = np.sort(np.max(pairs, axis=(0, 1)))[-15]  # 0.1 / 2 * 301 = 15.05
     for j, possible in enumerate(intervals):
@@ -511,8 +511,8 @@ def test_a_perfect_submission_beats_a_constant_one(study_of, name):
     for n, tiers in ((400, [1, 2]), (8, [1, 1])):
         truth = np.arange(n) % 2
         scores = np.array([truth, np.zeros(n)])
-        sent = scores if name in ("roc_auc", "gini") else scores.astype(int)
-        study = replace(study_of(metric, truth, sent, resamples=50), classes=("a", "b"))
+        predictions = scores if name in ("roc_auc", "gini") else scores.astype(int)
+        study = replace(study_of(metric, truth, predictions, resamples=50), classes=("a", "b"))
         assert board_ranks(study).tier.tolist() == tiers
 
 

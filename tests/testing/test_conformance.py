@@ -270,8 +270,8 @@ class FlawedPlayer:
             "alternates": np.full(n_rows, alternating),
             "chance": np.random.default_rng().integers(0, 2, n_rows),
         }
-        sent: Any = wrong.get(self.fault, move.prediction)
-        return Move(sent, team=int(self.fault == "team"))
+        prediction: Any = wrong.get(self.fault, move.prediction)
+        return Move(prediction, team=int(self.fault == "team"))
 
     def receive(self, feedback: Any) -> None:
         self.inner.receive(feedback)
@@ -332,8 +332,8 @@ class Infinite(Repeat):
 
 class Remembers(Repeat):
     def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
-        seen = {**state, str(evaluation.submission): "x" * 1_000}
-        return Release(evaluation.score, not state, seen)
+        next_state = {**state, str(evaluation.submission): "x" * 1_000}
+        return Release(evaluation.score, not state, next_state)
 
 
 class Overwrites(Repeat):
@@ -411,8 +411,8 @@ class Unranked:
         sets = RankSets(ones, ones * m, ones, ones == 1, study.level)
         if self.change == ():
             return sets
-        name, made = self.change[0]
-        return replace(sets, **{name: made(m, len(self.calls))})
+        name, changed = self.change[0]
+        return replace(sets, **{name: changed(m, len(self.calls))})
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from arena.types import MetricTraits, PredictionKind, RowContext
 def test_the_example_of_a_competitor_keeps_its_best_file_also_of_negative_scores() -> None:
     participation = Participation(ShareRight(), n_rows=40, n_public=20, n_classes=2, submissions=4)
     player = Guess().start(participation, np.random.default_rng(0))
-    sent = []
+    predictions = []
     for score in (-9.0, -5.0, -7.0, -5.0):
-        sent.append(player.submit().prediction)
+        predictions.append(player.submit().prediction)
         player.receive(Feedback(score, None))
-    assert player.finish().prediction.tolist() == sent[1].tolist()
+    assert player.finish().prediction.tolist() == predictions[1].tolist()
 
 
 def test_the_example_of_a_metric_declares_what_it_is() -> None:

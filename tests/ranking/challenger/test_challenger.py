@@ -80,8 +80,8 @@ def test_smaller_can_be_better() -> None:
 
 def test_the_map_is_the_same_on_any_number_of_workers() -> None:
     values = board(5, 9, 300, 1)
-    one, two = significance_map(values), significance_map(values, workers=2)
-    assert np.array_equal(one.p_values, two.p_values)
+    by_one, by_two = significance_map(values), significance_map(values, workers=2)
+    assert np.array_equal(by_one.p_values, by_two.p_values)
 
 
 def test_tests_of_scores_are_one_sided_paired_t_tests() -> None:
@@ -110,8 +110,8 @@ def test_agreement_is_kendalls_tau_b(m: int) -> None:
     resampled[:, 3] = 1.0
     resampled[0, 5] = np.nan
     rank_agreement = kendall_tau_of_resamples(scores, resampled, 0.8)
-    kept = np.delete(resampled, 5, axis=1)
-    expected = np.array([stats.kendalltau(scores, column).statistic for column in kept.T])
+    defined = np.delete(resampled, 5, axis=1)
+    expected = np.array([stats.kendalltau(scores, column).statistic for column in defined.T])
     assert rank_agreement.tau == pytest.approx(expected, abs=1e-11, nan_ok=True)
     assert np.isnan(rank_agreement.tau).sum() == 1
     ends = np.nanquantile(expected, [0.1, 0.5, 0.9])
@@ -184,8 +184,10 @@ def test_methods_are_what_their_words_say(method: str, greater_is_better: bool) 
     )
     full = slow_ranks(values, method)
     assert ranking_methods.ranks[method].tolist() == full.tolist()
-    drawn = [slow_ranks(np.repeat(values, column, axis=1), method) for column in weights.T]
-    expected = [stats.kendalltau(full, ranks).statistic for ranks in drawn]
+    resampled_ranks = [
+        slow_ranks(np.repeat(values, column, axis=1), method) for column in weights.T
+    ]
+    expected = [stats.kendalltau(full, ranks).statistic for ranks in resampled_ranks]
     assert ranking_methods.agreement[method].tau == pytest.approx(np.array(expected), nan_ok=True)
 
 

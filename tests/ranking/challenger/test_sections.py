@@ -89,8 +89,8 @@ def test_participants_read_plain_words(study: Any) -> None:
             continue
         tables = [(table.title, table.columns) for table in section.tables]
         charts = [(c.title, c.description, c.specification) for c in section.charts]
-        shown = json.dumps([section.title, section.text, tables, charts])
-        assert not _FORBIDDEN.search(shown)
+        text = json.dumps([section.title, section.text, tables, charts])
+        assert not _FORBIDDEN.search(text)
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def test_every_chart_is_valid_and_has_marks(study: Any) -> None:
 
 def test_the_first_fifty_are_shown_and_that_is_said(accuracy_study: Any) -> None:
     sections = {section.title: section for section in sections_of(accuracy_study)}
-    said = "Only the first 50 of 55 teams are shown."
-    assert said in sections["How stable the ranks are"].text
-    assert said in sections["Significance map"].text
+    sentence = "Only the first 50 of 55 teams are shown."
+    assert sentence in sections["How stable the ranks are"].text
+    assert sentence in sections["Significance map"].text
     (table,) = sections["Ranks by other methods"].tables
     assert len(table.rows) == 10
     (chart,) = sections["Ranks by other methods"].charts
@@ -209,8 +209,8 @@ def test_the_same_board_gives_the_same_sections(rmse_study: Any) -> None:
 def test_a_board_of_one_team_or_of_none_has_no_readings(
     study_of: StudyMaker, metrics: dict[str, Any]
 ) -> None:
-    one = study_of(metrics["accuracy"], np.array([0, 1, 1, 0]), np.array([[0, 1, 0, 0]]))
-    assert made(one) == []
+    study_of_one = study_of(metrics["accuracy"], np.array([0, 1, 1, 0]), np.array([[0, 1, 0, 0]]))
+    assert made(study_of_one) == []
     assert provide_report_sections(SimpleNamespace(study=None, findings=(), seed=0)) == []
     assert provide_report_sections({"anything": 1}) == []
 

@@ -41,8 +41,8 @@ def test_scores_are_those_of_the_rows_of_each_task(board: Any) -> None:
     assert by_task.n_rows.tolist() == [160, 25, 15]
     for column, task in enumerate((0, 1, 3)):
         rows = board.tasks == task
-        for line, at in enumerate((2, 0, 1)):
-            own = board.metric.score(board.truth[rows], board.predictions.values[at][rows])
+        for line, position in enumerate((2, 0, 1)):
+            own = board.metric.score(board.truth[rows], board.predictions.values[position][rows])
             assert by_task.scores[line, column] == pytest.approx(own)
     assert by_task.ranks.tolist() == [[3, 3, 3], [1, 2, 2], [2, 1, 1]]
 
@@ -122,8 +122,8 @@ def test_the_sections_of_tasks(board: Any) -> None:
         if not section.technical:
             tables = [(table.title, table.columns) for table in section.tables]
             charts = [(c.title, c.description, c.specification) for c in section.charts]
-            shown = json.dumps([section.title, section.text, tables, charts])
-            assert not re.search(r"bootstrap|resampl|p-value", shown, re.IGNORECASE)
+            text = json.dumps([section.title, section.text, tables, charts])
+            assert not re.search(r"bootstrap|resampl|p-value", text, re.IGNORECASE)
     charts = [
         c for s in sections.values() for c in s.charts if "task" in c.name or "cons" in c.name
     ]
