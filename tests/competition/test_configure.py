@@ -62,6 +62,8 @@ def test_a_change_is_written_and_adopted_with_comments_kept(folder: Path) -> Non
         assert competition.has_new_settings()
         assert competition.settings_fault() == ""
         assert ask(competition, changes) == ("done", "Nothing was changed.")  # as after a kill
+        rest = {**changes, "limits.per_week": [None, 9]}  # a part was written before the kill
+        assert ask(competition, rest) == ("done", "limits.per_week: not set -> 9.")
     settings = read_settings(folder / CONFIG_NAME)
     assert settings.competition.deadline == datetime(2026, 12, 8, tzinfo=UTC)
     assert (settings.limits.per_day, settings.server.forum) == (None, "https://forum.example.org")

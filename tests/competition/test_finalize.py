@@ -189,7 +189,11 @@ def test_an_export_is_the_same_bytes_and_can_be_verified(
         for number, team in enumerate(["=one", "two", "=one", "three"]):
             competition.submit(scenario.file(number), team)
         competition.select("=one", [1, 3])
-        competition.finalize()
+        result = competition.finalize()
+        restored = competition.as_finalized()
+        assert restored is not None
+        assert restored.display == result.display
+        assert restored.to_dict() == result.to_dict()
         competition.export(tmp_path / "first")
         competition.finalize()
         competition.export(tmp_path / "second")
@@ -200,6 +204,8 @@ def test_an_export_is_the_same_bytes_and_can_be_verified(
         first, two = tmp_path / "first" / name, tmp_path / "second" / name
         assert first.is_dir() or first.read_bytes() == two.read_bytes()
     assert "'=one" in (tmp_path / "first" / "private.csv").read_text()
+    for line in (tmp_path / "first" / "events.jsonl").read_text().splitlines():
+        assert line == json.dumps(json.loads(line), sort_keys=True)
     manager = PluginManager()
     assert verify_bundle(tmp_path / "first", scenario.solution_file, manager, NoProgress()) == ()
     final = next((tmp_path / "second" / "finals").glob("2.csv"))

@@ -124,7 +124,7 @@ def test_nothing_is_scored_if_the_journal_cannot_be_written(
 
     with opened(folder) as competition, monkeypatch.context() as patched:
         patched.setattr(Journal, "write", full)
-        with pytest.raises(StoreError, match="No space left on device. Nothing was scored"):
+        with pytest.raises(StoreError, match="no space left on device. Nothing was scored"):
             competition.submit(file_of(folder, 1000.0), "a")  # it would kill this process
     assert used(folder) == [0, 0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.competition import judging
 from arena.competition.competition import Competition
+from arena.competition.judging import COULD_NOT_BE_SCORED, Judge, Judgement
 from arena.competition.submit import Submitted
 from arena.errors import MetricError, PluginError, ScoringError, StoreError
 from arena.hookspecs import hookimpl
@@ -19,7 +21,8 @@ from arena.interfaces import Evaluation
 from arena.plugin.manager import PluginManager
 from arena.requests import Request
 from arena.store import Transaction
-from arena.types import PredictionKind, Release, SubmissionRecord
+from arena.types import Fault, MetricTraits, PredictionKind, Release, SubmissionRecord
+from few_rows import FIVE_ROWS
 from scenario import START, Scenario
 
 N_ROWS = 20
@@ -55,6 +58,14 @@ class Moody:
 
 FINE, NAN, RAISES, SLOW, REFUSES, INFINITE, UNDEFINED = range(7)
 UNSCORED = (NAN, RAISES, SLOW, INFINITE, UNDEFINED)
+FAILURES = {
+    NAN: "moody has no finite value.",
+    RAISES: "failed on a submission: ValueError",
+    SLOW: "it took 60 s",
+    INFINITE: "moody has no finite value.",
+    UNDEFINED: "a class is missing",
+}
+"""What the organiser is told of a file whose first prediction is one of these."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,38 @@ class Plugin:
     @hookimpl
     def provide_mechanisms(self) -> list[Any]:
         return [Fails()]
+
+
+def test_a_team_learns_of_the_private_rows_only_what_the_metric_refuses_for_any_labels(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows 0 to 3 are public and row 4 private: its mood is the first one of its split."""
+    metric = Moody()
+    judged = Judge(FIVE_ROWS, metric, "mine").judge
+    private_rows = judged(np.array([FINE, 9, 9, 9, RAISES], float)[:, np.newaxis], "a file")
+    assert (private_rows, metric.calls) == (Judgement(0.5), [0.0])  # arena has checked the cells
+    metric.calls.clear()
+    # Only the judge takes it for a foreign metric: no process is started.
+    monkeypatch.setattr(judging, "traits_of", lambda metric: MetricTraits(time_limit=60.0))
+    for moods, expected in (
+        ((FINE, FINE), Judgement(0.5)),
+        ((REFUSES, FINE), Judgement(fault=Fault("refused by the metric", WORDS))),
+        # All rows together are fine: the text may depend on the split, or on its labels.
+        ((FINE, REFUSES), Judgement(0.5, detail="On the private rows: refused")),
+        *(((mood, FINE), Judgement(fault=COULD_NOT_BE_SCORED, detail=said))
+          for mood, said in FAILURES.items()),
+        *(((FINE, mood), Judgement(0.5, detail=f"On the private rows: {said}"))
+          for mood, said in FAILURES.items()),
+    ):  # fmt: skip
+        caplog.clear()
+        public, private = moods
+        judgement = judged(np.array([public, 9, 9, 9, private], float)[:, np.newaxis], "a file")
+        assert replace(judgement, detail="") == replace(expected, detail="")
+        assert expected.detail.removeprefix("On the private rows: ") in judgement.detail
+        assert judgement.detail.startswith("On the private rows: ") == (
+            expected.detail.startswith("On the private rows: ")
+        )
+        assert len(caplog.records) == bool(expected.detail)
 
 
 @pytest.fixture
@@ -287,21 +330,42 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
     assert "A" in warnings[0]
 
 
+def raises(error: type[BaseException]) -> Callable[..., None]:
+    def call(*_: Any, **__: Any) -> None:
+        raise error("no")
+
+    return call
+
+
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
-    tmp_path: Path, scenario: Scenario, plugin: Plugin
+    tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with scenario.create() as competition:
+    with scenario.create(total=5) as competition:
         first = send(competition, tmp_path, REFUSES)
+        unscored = send(competition, tmp_path, RAISES)
+        again = send(competition, tmp_path, RAISES)
+        assert (again, again.known) == (unscored, True)
+        for error in (KeyboardInterrupt, StoreError):  # what the store cannot keep uses no place
+            with monkeypatch.context() as patched:
+                patched.setattr(Judge, "judge", raises(error))
+                with pytest.raises(error):
+                    send(competition, tmp_path, FINE)
         plugin.metric.mended = True
         competition.rescore(apply=True)
         again = send(competition, tmp_path, REFUSES)
         assert (again, again.known) == (first, True)
+        assert send(competition, tmp_path, RAISES).status == "accepted"
         competition.rename_team("a", "b")
         assert send(competition, tmp_path, FINE).team == "b"
-        payloads = [event.payload for event in competition.events() if event.kind == "submission"]
-    assert [payload["team"] for payload in payloads] == ["a", "b"]
-    assert [payload.get("stored_as") for payload in payloads] == [None, "a"]
-    assert not any("for_organiser" in payload for payload in payloads)
+        sixth = send(competition, tmp_path, FINE, 1)
+        assert (sixth.status, sixth.faults[0].kind) == ("refused", "limit")
+        events = competition.events()
+        payloads = [event.payload for event in events if event.kind == "submission"]
+        (failed,) = (event.payload for event in events if event.kind == "submission failed")
+    assert [payload["team"] for payload in payloads] == ["a", "a", "a", "b", "b"]
+    assert [payload.get("stored_as") for payload in payloads] == [None, None, None, "a", "a"]
+    assert ["for_organiser" in payload for payload in payloads] == [False, True, False, False, False]
+    assert (failed["team"], failed["file"]) == ("a", "0-0.csv")
 
 
 def test_no_label_is_found_by_searching_where_a_score_overflows(scenario: Scenario) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from arena.competition.other_platforms import (
     ImportedSettings,
+    _evalai_phase,
     settings_from_codabench,
     settings_from_evalai,
 )
@@ -121,6 +122,31 @@ def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Pa
     assert (settings.metric.lower_is_better, settings.metric.decimals) == (True, 2)
     assert settings.metric.name.endswith("main.py(phase=dev, split=split, value=err)")
     assert "phase Dev: max_submissions_per_month: 50" in read.left_out
+
+
+@pytest.mark.parametrize(
+    ("visible", "is_public", "scores"),
+    [
+        ((), None, "board"),
+        ((), True, "board"),
+        ((), False, "hidden"),
+        ((3,), False, "board"),
+        ((1,), None, "hidden"),
+        ((2,), None, "own"),
+        ((2,), False, "own"),
+        ((1, 2), None, "own"),  # of several splits that which shows most
+        ((1, 2, 3), None, "board"),
+        ((4,), None, "board"),  # an unknown one
+    ],
+)
+def test_a_phase_shows_scores_as_its_splits_do(
+    visible: tuple[int, ...], is_public: bool | None, scores: str
+) -> None:
+    read = ImportedSettings()
+    pairs = [{"visibility": number} for number in visible]
+    phase = _evalai_phase({"name": "Dev", "leaderboard_public": is_public}, pairs, [], read)
+    expected = {} if scores == "board" else {"public": {"scores": scores}}
+    assert {key: phase.section[key] for key in ("public",) if key in phase.section} == expected
 
 
 def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -18,7 +18,7 @@ from arena.competition.programs import program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
 from arena.competition.programs.reruns import _compared
 from arena.competition.programs.runners import add_runner
-from arena.competition.record.programs import ProgramRun, runs_in
+from arena.competition.record.programs import ProgramRun, figures_in, runs_in
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
 from arena.interfaces import End, Outcome
@@ -514,6 +514,34 @@ def test_the_run_of_a_carried_file_is_that_of_the_program_that_wrote_it() -> Non
         1: ("p", run_of_accepted),
         3: ("p", run_of_accepted),
     }
+
+
+def test_the_chosen_figures_of_runs_are_shown_with_their_range_over_all_runs() -> None:
+    def event(**payload: Any) -> Any:
+        return SimpleNamespace(kind="submission", payload={"status": "accepted", **payload})
+
+    runs = [{"end": "ok", "seconds": 12.34, "peak_mb": 1567.0}, {"end": "ok", "seconds": 9.0}]
+    submissions = [
+        event(submission=number, program="p", run=run) for number, run in enumerate(runs, 1)
+    ]
+    again = [
+        event(submission=1, run={"end": "ok", "seconds": 15.49}),
+        event(submission=1, run={"end": "time", "seconds": 60.0}),  # it did not end well
+    ]
+    seconds = {
+        1: {"seconds": 12.0, "seconds_low": 12.0, "seconds_high": 15.0},
+        2: {"seconds": 9.0},
+    }
+    for show, sandbox, reruns, expected in (
+        (("seconds",), "bwrap", again, seconds),
+        (("seconds",), "bwrap", again[1:], {1: {"seconds": 12.0}, 2: {"seconds": 9.0}}),
+        (("seconds",), "", again, {}),
+        ((), "bwrap", again, {}),
+    ):
+        settings: Any = SimpleNamespace(programs=SimpleNamespace(show=show, sandbox=sandbox))
+        assert figures_in(submissions, reruns, settings) == expected
+    settings = SimpleNamespace(programs=SimpleNamespace(show=("memory",), sandbox="bwrap"))
+    assert figures_in(submissions[:1], (), settings) == {1: {"memory_mb": 1600.0}}
 
 
 def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() -> None:
