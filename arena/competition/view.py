@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -400,14 +401,14 @@ class CompetitionView:
         published = bool(results) and results[-1]["state"] == "published"
         if not published or self.settings.server.private_scores != "own":
             return {}
-        sign = 1.0 if self.greater_is_better else -1.0
+        is_better = operator.gt if self.greater_is_better else operator.lt
         finals = [
-            sign * row["score"]
+            row["score"]
             for row in self.private_leaderboard()
             if row["rank"] is not None and row["score"] is not None
         ]
         return {
-            number: (score, 1 + sum(final > sign * score for final in finals))
+            number: (score, 1 + sum(is_better(final, score) for final in finals))
             for number, score in finalize.private_scores(self._board).items()
         }
 

@@ -303,7 +303,7 @@ def _resamples(study: Study, seed: int) -> WeightArray:
 
 
 def _clipped(share: FloatArray, error: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return share, np.clip(share - error, 0, 1), np.clip(share + error, 0, 1)
+    return share, np.maximum(share - error, 0), np.minimum(share + error, 1)
 
 
 def _chances(

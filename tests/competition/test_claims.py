@@ -9,6 +9,7 @@ import pytest
 
 from arena.competition.exports import claims
 from arena.competition.exports.claims import Claims, read_part, recorded_solution
+from arena.competition.exports.verify import _differences
 from arena.config import Settings
 from arena.errors import InputError
 from arena.store import Event
@@ -67,3 +68,64 @@ def test_a_file_of_an_export_may_be_as_large_as_its_limit(
     path.write_bytes(b"1" * (2**20 + 1))
     with pytest.raises(InputError, match="is larger than 1 MB"):
         read_part(path, len)
+
+
+def board(**other: Any) -> dict[str, Any]:
+    """Return a recomputed board of two ranked teams, a baseline and an unranked team."""
+    return {
+        "n_rows": 4,
+        "greater_is_better": True,
+        "standings": [
+            {"team": "Ants", "submission": 1, "file": "1.csv", "score": 0.75, "rank": 1},
+            {"team": "Bees", "submission": 2, "file": "2.csv", "score": 0.5, "rank": 2},
+        ],
+        "baseline": {"team": "zero", "score": 0.25, "public_score": None},
+        "unranked": [{"team": "Host", "score": 1.0, "public_score": 1.0, "baseline": False}],
+        "brackets": {"students": ["Bees"]},
+        "findings": [
+            {"analysis": "brackets", "document": {"students": [{"team": "Bees", "tier": 1}]}}
+        ],
+        "best_score_corrected": {"estimate": 0.7},
+        **other,
+    }
+
+
+def test_each_difference_of_an_exported_board_is_a_sentence() -> None:
+    ants, bees = board()["standings"]
+    (host,), baseline = board()["unranked"], board()["baseline"]
+    other_ranks = {"students": [{"team": "Bees", "tier": 2}]}
+    for changed, said in (
+        ({}, []),
+        ({"n_rows": 5}, ["n_rows differs."]),
+        ({"n_pending": 0}, []),
+        ({"n_pending": 1}, ["n_pending differs."]),
+        ({"greater_is_better": False}, ["greater_is_better differs."]),
+        ({"standings": [{**ants, "submission": 9, "file": "9.csv"}, bees]}, []),
+        ({"standings": [{**ants, "score": 0.75 + 5e-10}, bees]}, []),
+        ({"standings": [{**ants, "score": 0.75 + 2e-9}, bees]},
+         ["score of the team Ants differs."]),
+        ({"standings": [{**ants, "rank": 2}, bees]}, ["rank of the team Ants differs."]),
+        ({"standings": [{**ants, "tier": 1}, bees]}, ["tier of the team Ants differs."]),
+        ({"standings": [bees]}, ["The team Ants is missing from the exported board."]),
+        ({"standings": [ants, bees, {**bees, "team": "Cats"}]},
+         ["The team Cats is not on the recomputed board."]),
+        ({"baseline": {**baseline, "score": 0.5}}, ["score of the baseline zero differs."]),
+        ({"unranked": [{**host, "public_score": None}]},
+         ["public_score of the unranked team Host differs."]),
+        ({"unranked": [{**host, "baseline": True}]}, ["baseline of the baseline Host differs."]),
+        ({"unranked": []},
+         ["The team Host, which is not ranked, is missing from the board."]),
+        ({"brackets": {}}, ["The teams of the bracket students differ."]),
+        ({"brackets": {"students": ["Bees"], "club": []}},
+         ["The teams of the bracket club differ."]),
+        ({"findings": [{"analysis": "brackets", "document": other_ranks}]},
+         ["The ranks in the bracket students differ."]),
+        ({"findings": [{"analysis": "brackets"}]}, ["The ranks in the bracket students differ."]),
+        ({"findings": [{"analysis": "ranks"}]}, ["The ranks in the bracket students differ."]),
+        ({"best_score_corrected": {"estimate": 0.8}}, ["The corrected best score differs."]),
+    ):  # fmt: skip
+        assert list(_differences(board(**changed), board())) == said, changed
+    older = board()
+    del older["n_rows"], older["greater_is_better"]  # an older export says neither
+    assert list(_differences(older, board(n_pending=0))) == []
+    assert list(_differences(board(), board(n_pending=2))) == ["n_pending differs."]

@@ -123,6 +123,11 @@ def test_a_team_learns_of_the_private_rows_only_what_the_metric_refuses_for_any_
             expected.detail.startswith("On the private rows: ")
         )
         assert len(caplog.records) == bool(expected.detail)
+    for error in (MetricError, PluginError):  # of arena's own metrics, and of a broken plugin
+        monkeypatch.setattr(judging, "full_scores", raises(error))
+        judgement = judged(np.zeros((5, 1)), "a file")
+        assert judgement.fault == COULD_NOT_BE_SCORED
+        assert "no" in judgement.detail
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from arena.competition.boards.results import (
     retract,
     unmarked_versions,
 )
+from arena.competition.record.combined_boards import ABOUT_PHASES
 from arena.errors import UsageError
 from arena.store.digests import document_digest
 
@@ -113,3 +114,46 @@ def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:
     assert newly_marked(state, after) == (3,)
     state.published = [marked]
     assert newly_marked(state, after) == ()
+
+
+def test_a_published_result_shows_the_chosen_scores_besides_the_one_that_ranks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(results, "metric_of_each_target", lambda metric: metric)
+    monkeypatch.setattr(results, "target_column", lambda metric, target: f"{metric} of {target}")
+    final = SimpleNamespace(columns=())
+    competition: Any = SimpleNamespace(
+        settings=SimpleNamespace(final=final, metric=SimpleNamespace(secondary=("f1", "mse"))),
+        metric="mae",
+        solution=SimpleNamespace(targets=[SimpleNamespace(name=name) for name in ("x", "y")]),
+    )
+    for columns, shown in (
+        ((), ()),
+        (("mse",), ("mse",)),
+        (("y", "f1", "gone"), ("mae of y", "f1")),
+    ):
+        final.columns = columns
+        assert results.published_scores(competition) == shown
+
+
+def test_a_combined_board_is_published_with_its_parts_and_without_public_scores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = {"team": "Ants", "rank": 1, "score": 0.5, "dev": 0.4, "public_score": 1, "public_rank": 2}
+    monkeypatch.setattr(results, "_rows_for_everybody", lambda state, board, names: [row])
+    board = {
+        "metric": "mean",
+        "greater_is_better": True,
+        "level": 0.95,
+        "resamples": 9,
+        "findings": [{"analysis": "ranks", "verdict": "Ants leads."}],
+        "standings": [row],
+    }
+    nobody: Any = None
+    for about, verdicts in (
+        ({}, ["Ants leads."]),
+        ({ABOUT_PHASES: "Of 2."}, ["Ants leads.", "Of 2."]),
+    ):
+        public = results._combined_for_everybody(nobody, {**board, **about}, nobody)
+        assert public["verdicts"] == verdicts
+        assert public["leaderboard"] == [{"rank": 1, "team": "Ants", "score": 0.5, "dev": 0.4}]

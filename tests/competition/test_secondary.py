@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +15,12 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from arena.cli.board import print_result
 from arena.competition.competition import Competition
+from arena.competition.record import combined_boards, secondary
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.errors import ArenaError, UsageError
 from arena.report.final_page import final_page
-from scenario import IDS, N_ROWS, Scenario
+from scenario import IDS, MANAGER, N_ROWS, Scenario
 
 
 def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario: Scenario) -> None:
@@ -120,3 +123,12 @@ def test_a_final_board_breaks_ties_by_the_secondary_metric_and_has_a_score_for_e
 def test_ties_by_a_secondary_metric_need_one() -> None:
     with pytest.raises(UsageError, match=r"needs a metric in \[metric\] secondary"):
         Settings.of(metric="mae", ties="secondary")
+
+
+def test_combined_boards_have_metrics_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secondary, "secondary_metrics", lambda *given: {"f1": "F1"})
+    monkeypatch.setattr(combined_boards, "combined_metrics", lambda *given: {"all": "mean"})
+    solution: Any = None
+    for boards, metrics in (({}, ["F1"]), ({"all": object()}, ["F1", "mean"])):
+        settings: Any = SimpleNamespace(board=boards)
+        assert secondary.all_further_metrics(settings, solution, MANAGER) == metrics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from arena.errors import UsageError
 from arena_ranking import simultaneous
 from arena_ranking.differences import standard_errors_from_resamples
 from arena_ranking.max_statistics import compiled_maxima, largest_differences, numpy_maxima
-from arena_ranking.simultaneous import rank_intervals, tiers, transitive_closure
+from arena_ranking.simultaneous import _Family, rank_intervals, tiers, transitive_closure
 from thinned import examples
 
 SETTINGS = settings(max_examples=examples(30))
@@ -319,3 +320,15 @@ def test_compiled_closure_is_the_same(m, monkeypatch):
     monkeypatch.setattr(simultaneous, "COMPILE_ABOVE", 0)
     np.testing.assert_array_equal(transitive_closure(better, scores), closed)
     assert closed.sum() > better.sum()
+
+
+def test_units_and_resamples_that_are_enough_for_a_critical_value_of_all_pairs():
+    """From 50 units on; by 19 resamples the largest of 20 values has probability 0.05."""
+    for n_units, resamples, enough in (
+        (None, 19, True),
+        (50, 19, True),
+        (49, 19, False),
+        (50, 18, False),
+    ):
+        family = SimpleNamespace(n_units=n_units, of_pairs=0.05, errors=np.empty((2, resamples)))
+        assert _Family.by_resamples.fget(family) == enough

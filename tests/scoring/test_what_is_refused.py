@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from arena.errors import ArenaError
 from arena.evaluation.combinations import Combination
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
+from arena.scoring.board import _notes
+from arena.scoring.private_board import Resampling
 from arena.scoring.rank import CaseSettings
 from arena.scoring.settings import BoardSettings
+from arena.types import DEFAULT_RESAMPLES, Vocabulary
 
 BARE = PluginManager(entry_points=False)
 LABELS, NUMBERS = ["a", "b", "a", "b"], [1.0, 2.5, 3.0, 4.0]
@@ -102,3 +106,70 @@ ACCEPTED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", ACCEPTED)
 def test_settings_beside_what_is_refused_are_accepted(settings: dict[str, Any]) -> None:
     assert of_cases(**settings).ties == "average"
+
+
+def test_notes_on_the_resamples_of_a_board() -> None:
+    """Each by itself, at its bounds: 1 and 2 resamples, 1 and 2 groups, 29 and 30 rows."""
+    few = (
+        " too few for reliable resampling: treat bootstrap rank ranges, win rates, prize shares "
+        "and the corrected best score as rough estimates. Score and rank intervals allow for few "
+        "of them."
+    )
+    called = "wrmse can only be called as a whole: the intervals follow from calls without each of "
+    calls = SimpleNamespace(is_mean=False, influence=object(), groups=50, agreement=0.987)
+    mean = replace_in(calls, is_mean=True)
+    not_linear = replace_in(calls, influence=None)
+    for n_rows, groups, used, resampling, notes in (
+        (30, None, DEFAULT_RESAMPLES, {}, []),
+        (30, None, 2, {"without": "Why."}, ["Ranks are without intervals. Why."]),
+        (29, None, DEFAULT_RESAMPLES, {}, [f"29 cases are{few}"]),
+        (1, None, DEFAULT_RESAMPLES, {}, [f"1 case is{few}"]),
+        (60, 30, DEFAULT_RESAMPLES, {},
+         ["The 60 cases are in 30 groups, which are resampled as a whole."]),
+        (60, 2, DEFAULT_RESAMPLES, {},
+         ["The 60 cases are in 2 groups, which are resampled as a whole.",
+          f"2 groups of cases are{few}"]),
+        (60, 1, DEFAULT_RESAMPLES, {},
+         ["The 60 cases are in 1 group, which is resampled as a whole.",
+          f"1 group of cases is{few}"]),
+        (30, None, DEFAULT_RESAMPLES - 1, {},
+         [f"The intervals are based on only {DEFAULT_RESAMPLES - 1:,} resamples. Use "
+          f"{DEFAULT_RESAMPLES:,} or more for figures that are published or decide a prize."]),
+        (30, None, DEFAULT_RESAMPLES, {"halves": True},
+         ["The metric does not take cases that are drawn more than once. Each resample is half of "
+          "the cases, drawn without replacement."]),
+        (30, None, DEFAULT_RESAMPLES, {"redrawn": 1, "undefined": 2},
+         ["1 resample lacked a class and was redrawn.",
+          "2 resamples were discarded because a score was undefined. The intervals use only the "
+          "others and are too narrow."]),
+        (30, None, DEFAULT_RESAMPLES, {"redrawn": 2, "undefined": 1},
+         ["2 resamples lacked a class and were redrawn.",
+          "1 resample was discarded because a score was undefined. The intervals use only the "
+          "others and are too narrow."]),
+        (30, None, DEFAULT_RESAMPLES, {"jackknife": calls},
+         [f"{called}50 random groups of cases."]),
+        (30, None, DEFAULT_RESAMPLES, {"jackknife": not_linear},
+         ["wrmse was called on every resample, because its scores on parts of the cases do not "
+          "determine the others (correlation 0.99 on random halves)."]),
+        (30, None, DEFAULT_RESAMPLES, {"jackknife": replace_in(not_linear, groups=0)}, []),
+        (30, None, DEFAULT_RESAMPLES, {"jackknife": mean},
+         ["wrmse counts as a mean over cases: every score is the mean of the scores of each of 50 "
+          "parts of the cases alone."]),
+        (30, None, DEFAULT_RESAMPLES, {"jackknife": replace_in(mean, groups=30)},
+         ["wrmse counts as a mean over cases: every score is the mean of the scores of each of "
+          "the cases alone."]),
+    ):  # fmt: skip
+        study: Any = SimpleNamespace(
+            words=Vocabulary("algorithm", "algorithm", "case"),
+            resampled=np.empty((2, used)),
+            truth=np.empty(n_rows),
+            clusters=None if groups is None else np.arange(n_rows) % groups,
+            metric=SimpleNamespace(name="wrmse"),
+        )
+        given: Any = resampling
+        assert _notes(study, Resampling(**given)) == notes
+    assert _notes(None, Resampling(redrawn=1)) == []
+
+
+def replace_in(values: SimpleNamespace, **changes: Any) -> Any:
+    return SimpleNamespace(**{**vars(values), **changes})

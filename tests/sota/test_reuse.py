@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from arena.errors import UsageError
-from arena_sota.charts import report_chart
+from arena_sota import stored_study
+from arena_sota.charts import histograms, report_chart
 from arena_sota.reuse import reuse_of_public_rows
 from arena_sota.similarity_bound import similarity_bound
 from arena_sota.verdict import of_reuse
@@ -181,3 +182,62 @@ def test_the_history_of_a_competition(tmp_path: Any) -> None:
     assert "as similar as" in process.stdout
     assert "no such public score is off by more than" in process.stdout
     assert "layer" in (tmp_path / "reuse.json").read_text()
+
+
+def test_whether_the_teams_adapted_is_said_where_the_interval_excludes_zero() -> None:
+    rng = np.random.default_rng(2)
+    reuse = reuse_of_public_rows(*(study(rng.random((12, 100)) < 0.7) for _ in range(2)))
+    assert reuse.drift is not None
+    for low, high, verdict in (
+        (0.01, 0.2, "the teams adapted to the public rows"),
+        (0.0, 0.2, "no adaptation that these rows can show"),
+        (-0.1, 0.2, "no adaptation that these rows can show"),
+        (-0.1, 0.0, "no adaptation that these rows can show"),
+        (-0.1, -0.01, "the private scores gained more"),
+    ):
+        drift = replace(reuse.drift, mean=0.05, low=low, high=high)
+        assert of_reuse(replace(reuse, drift=drift))[0] == (
+            f"From a team's first submission to its last the public score gained 0.0500 more than "
+            f"the private score, mean of {drift.n} teams ({low:.4f} to {high:.4f} at 95% "
+            f"confidence): {verdict}."
+        )
+
+
+def test_two_submissions_that_count_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        stored_study, "_study", lambda state, records, split: SimpleNamespace(scores=np.ones(2))
+    )
+    monkeypatch.setattr(stored_study, "_of_submissions", lambda study, defined: defined.tolist())
+    records = [
+        SimpleNamespace(team=team, submission=i) for i, team in enumerate(("a", "b", "host"))
+    ]
+    state: Any = SimpleNamespace(
+        roster=SimpleNamespace(unranked={"host"}),
+        ledger=SimpleNamespace(counting=lambda: records),
+    )
+    assert stored_study._studies(state, ("public", "private"), every=True) == ([0, 1], [0, 1])
+    monkeypatch.setattr(stored_study, "final_document", lambda state: {"standings": records_of(1)})
+    with pytest.raises(UsageError, match="At least two submissions that count are needed, not 1"):
+        stored_study._studies(state, ("private",), every=False)
+
+
+def records_of(*submissions: int) -> list[dict[str, int]]:
+    return [{"submission": submission} for submission in submissions]
+
+
+def test_a_histogram_leaves_out_scores_far_below_the_best() -> None:
+    """The upper end is 0.9 and the median 0.8, so it begins three times their distance below."""
+    scores = np.array([0.1, *[0.8] * 13, 0.85, 0.9])
+    for n_scores, n_bins in ((1, 8), (2, 10), (10, 40)):  # 16, 32 and 160 teams: a third
+        chart = histograms({"observed": np.tile(scores, n_scores)}, {"best": 0.9})
+        rows = chart["layer"][0]["data"]["values"]
+        width = (0.9 - 0.6) / n_bins
+        assert {round((row["to"] - row["from"]) / width, 4) for row in rows} == {1.0}
+        assert sum(row["teams"] for row in rows) == 15 * n_scores
+        assert rows[-1]["to"] == pytest.approx(0.9, abs=1e-7)
+        first = round((rows[0]["from"] - 0.6) / width, 4)
+        assert (first, rows[0]["teams"]) == (int(0.2 / width), 13 * n_scores)
+    whole = histograms({"observed": np.array([0.5, 0.7])}, {"best": 0.7})["layer"][0]["data"][
+        "values"
+    ]
+    assert (whole[0]["from"], whole[-1]["to"]) == (0.5, 0.7)

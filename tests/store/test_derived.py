@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -79,6 +79,9 @@ def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: P
             Standing("a", 1, 0.5, 0.5),
             Standing("b", 4, 0.7, 0.65),
         ]
+        for until, teams in ((TIME, ["a", "b", "c"]), (TIME - timedelta(microseconds=1), [])):
+            held = store.standings(1, greater_is_better=True, until=until)
+            assert sorted(standing.team for standing in held) == teams
         assert store.standings(2, greater_is_better=True) == []
         assert store.accepted_counts() == {"a": 3, "b": 2, "c": 1, "d": 0}
         assert store.teams() == ("a", "b", "c", "d")

@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from arena.errors import StoreError
-from arena.store import Incoming, ReleaseRecord, ScoreRecord, Store
+from arena.store import Incoming, ReleaseRecord, ScoreRecord, Store, database
+from arena.store.journal import Scoring
 from arena.types import Fault, PredictionKind, Release, Solution, Target
 
 DAY = date(2026, 3, 1)
@@ -343,3 +346,48 @@ def test_corrected_solution_of_other_rows_is_refused(
     with pytest.raises(StoreError, match=f"corrected .* differ in {named}: .* another competition"):
         store.put_solution(replace(solution, **change), number=2)  # type: ignore[arg-type]
     assert store.solution() is solution
+
+
+def test_a_long_log_after_an_error_asks_for_a_new_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "LONGEST_LOG", 3)
+    log = tmp_path / "x.wal"
+    asks = database.Database.must_be_reopened.fget
+    assert asks is not None
+    for has_failed, text, asked in (
+        (True, None, False),  # there is no log
+        (True, "abc", False),
+        (True, "abcd", True),
+        (False, "abcd", False),
+    ):
+        if text is not None:
+            log.write_text(text)
+        assert asks(SimpleNamespace(_has_failed=has_failed, _log=log)) == asked
+
+
+def test_what_was_scored_when_a_process_was_killed_is_not_what_was_stored() -> None:
+    scoring = Scoring("a", "f.csv", "sha", "2026-03-01T12:00:00+00:00")
+    same, other = "2026-03-01T13:00:00+01:00", "2026-03-01T12:00:01+00:00"
+    for announced, attempts, stored, interrupted in (
+        (None, (), (), None),
+        (scoring, (), (), scoring),
+        (scoring, ("another",), (), scoring),
+        (scoring, (scoring.attempt,), (), None),
+        (scoring, (), (("sha", same),), None),
+        (scoring, (), (("sha", other), ("another", same)), scoring),
+    ):
+        store: Any = SimpleNamespace(
+            database=SimpleNamespace(
+                journal=SimpleNamespace(last_scoring=lambda announced=announced: announced)
+            ),
+            events=lambda *kinds, attempts=attempts: [
+                SimpleNamespace(payload={"attempt": attempt}) for attempt in attempts
+            ],
+            submissions=lambda team, stored=stored: [
+                SimpleNamespace(sha256=sha256, received=received) for sha256, received in stored
+            ],
+        )
+        assert Store.interrupted(store) == interrupted
+    store.database.journal = None
+    assert Store.interrupted(store) is None
