@@ -171,6 +171,9 @@ def test_aggregates_of_cases_and_of_resamples(n: int) -> None:
     errors = np.abs(wins @ weights / n - aggregates.improvement[..., np.newaxis]).max(axis=(0, 1))
     wider = np.sqrt(n / (n - 1))
     assert aggregates.improvement_error == pytest.approx(wider * np.sort(errors)[47], abs=1e-6)
+    above = values[:, np.newaxis] > aggregates.thresholds[:, np.newaxis]
+    errors = np.abs(above @ weights / n - aggregates.profiles[..., np.newaxis]).max(axis=(0, 1))
+    assert aggregates.profile_error == pytest.approx(wider * np.sort(errors)[47])
 
 
 @pytest.mark.slow

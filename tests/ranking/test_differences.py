@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from arena.errors import UsageError
+from arena.evaluation.score_intervals import interval_ends, score_errors
 from arena_ranking import fingerprints
+from arena_ranking.combined_ranks import _ends
 from arena_ranking.differences import (
     floor_standard_errors,
     standard_errors_from_resamples,
@@ -187,6 +190,43 @@ def test_evidence_takes_the_best_source_of_a_metric(
     pairs = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(evidence.standard_errors[pairs], sampled[pairs], rtol=0.12)
     np.testing.assert_allclose(evidence.deviations, study.resampled.std(axis=1), rtol=0.12)
+
+
+def test_two_are_near_duplicates_below_ten_rows_and_below_a_hundredth_or_from_a_correlation_on():
+    far, close, closer = (np.sqrt(2 * (1 - correlation)) for correlation in (0, 0.9899, 0.9901))
+    for n_rows, n_units, error, deviation, near in (
+        (9, 10_000, far, 1.0, True),
+        (10, 10_000, far, 1.0, False),
+        (7, 800, far, 1.0, True),
+        (8, 800, far, 1.0, False),
+        (0, 50, far, 1.0, True),
+        (1, 50, far, 1.0, False),
+        (99, 10_000, close, 1.0, False),
+        (99, 10_000, closer, 1.0, True),
+        (99, 10_000, 0.0, 0.0, False),  # what does not vary has no correlation
+    ):
+        errors = np.array([[0.0, error], [error, 0.0]])
+        differing = np.array([[0, n_rows], [n_rows, 0]], dtype=np.uint8)
+        groups = near_duplicates(errors, np.full(2, deviation), differing, n_units)
+        assert [group.tolist() for group in groups] == [[0, 1]] * near, (n_rows, n_units, error)
+
+
+def test_bounds_of_the_worst_part_hold_for_all_submissions_and_upper_ones_for_all_parts(
+    study_of, metrics, correlated_labels
+):
+    """Bonferroni: 3 submissions below, and 3 submissions of 2 parts above, each side 0.0125."""
+    truth, predictions = correlated_labels(np.random.default_rng(0), [0.7, 0.8, 0.9], 200)
+    for name in ("accuracy", "rmse"):
+        part = study_of(metrics[name], truth, predictions)
+        low, high = _ends(part, 0.0125, 2)
+        below, above = stats.norm.isf(0.0125 / 3), stats.norm.isf(0.0125 / 6)
+        errors = score_errors(part)
+        if name == "accuracy":
+            expected = interval_ends(errors, below, above)
+        else:  # of errors the lower bound is minus the upper end
+            ends = interval_ends(errors, above, below)
+            expected = -ends[1], -ends[0]
+        np.testing.assert_allclose((low, high), expected)
 
 
 def test_deviations_of_means_are_their_standard_errors(study_of, metrics, correlated_labels):
