@@ -225,8 +225,8 @@ def select_first_release(
 ) -> ReleaseRecord | None:
     """Return the first release of a submission, if there is one."""
     query = f"SELECT {_COLUMNS} FROM releases WHERE submission = ? ORDER BY epoch LIMIT 1"  # noqa: S608
-    rows = execute(cursor, query, [submission]).fetchall()
-    return _record(rows[0]) if rows else None
+    row = execute(cursor, query, [submission]).fetchone()
+    return None if row is None else _record(row)
 
 
 def select_releases_since(

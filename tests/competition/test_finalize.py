@@ -183,7 +183,9 @@ def test_of_more_chosen_than_are_allowed_by_now_the_best_on_public_count(
 def test_an_export_is_the_same_bytes_and_can_be_verified(
     tmp_path: Path, scenario: Scenario
 ) -> None:
-    with scenario.create(final_rule="chosen", final_count=2) as competition:
+    with scenario.create(
+        final_rule="chosen", final_count=2, ties="secondary", secondary="f1", decimals=3
+    ) as competition:
         with pytest.raises(UsageError, match="finalize first"):
             competition.export(tmp_path / "early")
         for number, team in enumerate(["=one", "two", "=one", "three"]):

@@ -197,7 +197,7 @@ def test_two_are_near_duplicates_below_ten_rows_and_below_a_hundredth_or_from_a_
     for n_rows, n_units, error, deviation, near in (
         (9, 10_000, far, 1.0, True),
         (10, 10_000, far, 1.0, False),
-        (7, 800, far, 1.0, True),
+        (8, 801, far, 1.0, True),
         (8, 800, far, 1.0, False),
         (0, 50, far, 1.0, True),
         (1, 50, far, 1.0, False),
