@@ -369,7 +369,13 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         (failed,) = (event.payload for event in events if event.kind == "submission failed")
     assert [payload["team"] for payload in payloads] == ["a", "a", "a", "b", "b"]
     assert [payload.get("stored_as") for payload in payloads] == [None, None, None, "a", "a"]
-    assert ["for_organiser" in payload for payload in payloads] == [False, True, False, False, False]
+    assert ["for_organiser" in payload for payload in payloads] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert (failed["team"], failed["file"]) == ("a", "0-0.csv")
 
 
