@@ -189,11 +189,14 @@ class _Oracle:
                 yield _Design(np.clip(first + size * width * 2.0**most, low, high), other)
 
     def _of_probabilities(self, most: npt.NDArray[Any], *, ranks: bool) -> Iterator[_Design]:
+        if ranks and self._n_classes == 2:
+            yield _Design(most + 1.0, 0.0)
+            return
         sizes = (0.003, 0.03, 0.3, 50.0)
         for size in sizes:
             chance = 1 / (1 + np.exp(-np.minimum(size * 2.0**most, 50.0)))
             if self._n_classes == 2:
-                yield _Design(most + 1.0 if ranks else chance, 0.0 if ranks else 0.5)
+                yield _Design(chance, 0.5)
                 continue
             spread = np.zeros((len(most), self._n_classes))
             spread[:, 1], spread[:, 0] = chance, 1 - chance

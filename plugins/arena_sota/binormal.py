@@ -189,9 +189,16 @@ def _check(positives: int, negatives: int, rho: float, repetitions: int) -> None
 
 
 def _relevant(values: FloatArray, rare: int, other: int, rho: float) -> IntArray:
-    """Return the classifiers that can overtake the best one, in descending order."""
+    """Return the classifiers that can overtake the best one, in descending order.
+
+    The variance of an AUC is exact for independent rows. Of two rows of one class it needs the
+    chance that both are in the right order with the same row of the other class: that two normal
+    variables with the correlation 1/2 are both below a bound.
+    """
     top = float(values.max())
-    deviation = np.sqrt(np.maximum(values * (1 - values), 0.01) * (1 / rare + 1 / other))
+    both = values - 2 * special.owens_t(special.ndtri(values), 1 / np.sqrt(3))
+    of_pairs = (rare + other - 2) * (both - values**2)
+    deviation = np.sqrt(np.maximum(values * (1 - values) + of_pairs, 0.0) / (rare * other))
     reach = _REACH * deviation * min(1.0, np.sqrt(1 - rho) + 0.2)
     reachable = np.flatnonzero(top - values <= reach)
     return reachable[np.argsort(-values[reachable], kind="stable")]

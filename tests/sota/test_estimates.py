@@ -91,7 +91,7 @@ def test_a_lead_within_the_reach_of_luck_does_not_stand_out():
 @pytest.mark.parametrize(("first", "stands_out"), [(0.9, False), (0.97, True)])
 def test_an_error_of_simulation_makes_no_winner_stand_out(first, stands_out):
     """The mean of these draws is below the best score by chance only; of other seeds it is not."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(6)
     scores = [first, 0.895, 0.89, 0.7]
     sota_estimate = estimate_auc_sota(scores, 40, 400, rng, rho=0.99, repetitions=40)
     assert not sota_estimate.solved

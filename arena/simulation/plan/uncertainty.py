@@ -8,8 +8,6 @@ from scipy import special
 from arena.types import FloatArray
 
 _DRAWN = 4_000
-_BLOCK = 2**14
-"""Pairs of submissions that are compared at once: their differences stay in the cache."""
 _SAME = 1e-12
 """A variance of a difference that is this small, relative to one submission's, is by rounding."""
 _FEW_UNITS = 50
@@ -212,17 +210,19 @@ def board_widths(
     [1.0, 0.0]
     """
     m, n_boards = boards.shape
-    widths = np.empty((n_boards, m))
-    block = max(1, _BLOCK // m**2)
-    for start in range(0, n_boards, block):
-        board_scores = boards.T[start : start + block]
-        decided = np.abs(board_scores[:, :, np.newaxis] - board_scores[:, np.newaxis, :]) > needed
-        first = board_scores.argmax(axis=1)
-        leads = board_scores.max(axis=1, keepdims=True) - board_scores > alone[first]
-        (clear,) = np.nonzero(leads.sum(axis=1) == m - 1)
-        decided[clear, first[clear]] = decided[clear, :, first[clear]] = leads[clear]
-        widths[start : start + block] = m - 1 - decided.sum(axis=2)
-    return widths, widths[np.arange(n_boards), boards.argmax(axis=0)]
+    first = boards.argmax(axis=0)
+    leads = boards.max(axis=0) - boards > alone[first].T
+    (clear,) = np.nonzero(leads.sum(axis=0) == m - 1)
+    widths = np.empty((m, n_boards))
+    differences, decided = np.empty((m, n_boards)), np.empty((m, n_boards), dtype=np.bool_)
+    count = np.min_scalar_type(m)  # the narrowest sums take the least time
+    for position, scores in enumerate(boards):
+        np.abs(np.subtract(scores, boards, out=differences), out=differences)
+        np.greater(differences, needed[position, :, np.newaxis], out=decided)
+        decided[first[clear], clear] = True
+        widths[position] = m - 1 - decided.view(np.uint8).sum(axis=0, dtype=count)
+    widths[first[clear], clear] = 0
+    return widths.T, widths[first, np.arange(n_boards)]
 
 
 def pair_errors(errors: FloatArray) -> FloatArray:
