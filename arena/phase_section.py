@@ -173,9 +173,9 @@ def check_phases(phases: Mapping[str, PhaseSection]) -> None:
     """
     if (n_sets := len(row_sets(phases.values()))) > MOST_ROW_SETS:
         raise ValueError(
-            f"the phases name rows by {plural(n_sets, 'value')} of the usage column, "
-            "and a competition has "
-            f"at most {MOST_ROW_SETS:,}: let phases share rows, or put rounds into one"
+            f"the phases name rows by {plural(n_sets, 'value')} of the usage column, and a "
+            f"competition has at most {MOST_ROW_SETS:,}: let phases share rows, or put rounds into "
+            "one"
         )
     _check_order(phases)
     public = {name: phase.public_usages for name, phase in phases.items()}

@@ -96,8 +96,7 @@ def _print_what_holds(document: Row, out: Console, words: Vocabulary, *, marked:
     resamples = plural(document["resamples"], "resample")
     out.print(
         f"Confidence level {level_text(document['level'])}, for {joint}. Bootstrap rank range, win "
-        f"rate and prize share: {resamples} of the {words.rows}, seed "
-        f"{document['seed']}."
+        f"rate and prize share: {resamples} of the {words.rows}, seed {document['seed']}."
     )
 
 

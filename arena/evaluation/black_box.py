@@ -264,9 +264,8 @@ def _remaining(
         workers = workers if cluster is None else cluster.workers
         each = max(left / workers, 1)
         progress.say(
-            f"{metric.name} is called on "
-            f"{weights.shape[1]:,} parts or resamples of the rows of "
-            f"each submission, which takes about "
+            f"{metric.name} is called on {weights.shape[1]:,} parts or resamples of the rows of "
+            "each submission, which takes about "
             f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
             f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."
         )

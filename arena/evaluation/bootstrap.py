@@ -183,10 +183,10 @@ class Sampler:
             if counts is not None and self.complete(counts):
                 return counts, redrawn
         raise MetricError(
-            f"The metric needs every class, but a class is so rare among the "
-            f"{plural(self.n_rows, 'ranked row')} that {_MAX_REDRAWS:,} consecutive "
-            "resamples lacked it. Stratify the "
-            f"resamples by class (--stratify), or choose a metric that does not need every class."
+            "The metric needs every class, but a class is so rare among the "
+            f"{plural(self.n_rows, 'ranked row')} that {_MAX_REDRAWS:,} consecutive resamples "
+            "lacked it. Stratify the resamples by class (--stratify), or choose a metric that "
+            "does not need every class."
         )
 
     def counts(self, rng: np.random.Generator) -> WeightArray | None:

@@ -107,9 +107,8 @@ def team_fault(team: str) -> Fault | None:
         message = "The team name is empty: name the file after the team."
     elif len(team) > MAX_TEAM_LENGTH:
         message = (
-            f"The team name has {plural(len(team), 'character')}, but at most "
-            f"{MAX_TEAM_LENGTH} are "
-            "allowed: shorten it."
+            f"The team name has {plural(len(team), 'character')}, but at most {MAX_TEAM_LENGTH} "
+            "are allowed: shorten it."
         )
     elif any(unicodedata.category(c) in _CONTROL for c in team):
         message = f"The team name {show(team)} contains control characters: remove them."

@@ -384,9 +384,8 @@ def _masks(
         if len(values) > _MOST_LABELS:
             faults.refuse(
                 "too many labels",
-                f"{show(name)} has {plural(len(values), 'value')} besides 0, and at "
-                f"most {_MOST_LABELS:,} "
-                "can be labels: write one whole number for each kind of object.",
+                f"{show(name)} has {plural(len(values), 'value')} besides 0, and at most "
+                f"{_MOST_LABELS:,} can be labels: write one whole number for each kind of object.",
                 id=case,
             )
         return [_Row(case, int(value), run_lengths(pixels == value)) for value in values.tolist()]
@@ -451,8 +450,8 @@ def _in_folder(
             if total > max_bytes:
                 faults.refuse(
                     "file too large",
-                    "The files have more than the allowed "
-                    f"{plural(max_bytes, 'byte')}: compress them.",
+                    f"The files have more than the allowed {plural(max_bytes, 'byte')}: compress "
+                    "them.",
                 )
 
             def read(path: Path = path, below: str = below) -> bytes:

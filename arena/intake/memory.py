@@ -211,9 +211,8 @@ def _with_ids(values: Any, what: str, solution: Solution) -> dict[str, Any]:
     if values.shape not in {expected_shape, (solution.n_rows, len(columns))}:
         raise UsageError(
             f"{what} is an array of shape {values.shape}, but must have the shape "
-            f"{expected_shape}: a row for each of the solution's "
-            f"{plural(solution.n_rows, 'id')}, and the "
-            f"{'column' if len(columns) == 1 else 'columns'} {show_all(columns)}."
+            f"{expected_shape}: a row for each of the solution's {plural(solution.n_rows, 'id')}, "
+            f"and the {'column' if len(columns) == 1 else 'columns'} {show_all(columns)}."
         )
     parts = values.reshape(solution.n_rows, -1).T
     return {solution.id_column: solution.ids, **dict(zip(columns, parts, strict=True))}

@@ -313,8 +313,7 @@ def _no_single_target(free: Sequence[str], traits: MetricTraits) -> str:
         )
     message = (
         f"{plural(len(free), 'column')} could be the target: name it with --target "
-        f"({show_all(free)}; "
-        "several are separated by commas)."
+        f"({show_all(free)}; several are separated by commas)."
     )
     if "Weight" in free:
         message += " If the column Weight says how much a row counts, add --weight Weight."

@@ -302,10 +302,9 @@ def _read_labels(
             faults.add("labels without an order", message, column=name)
     if reading.max_classes is not None and len(classes) > reading.max_classes:
         message = (
-            f"The column has {plural(len(classes), 'distinct label')}, but the metric "
-            "supports at most "
-            f"{reading.max_classes:,}: choose {reading.for_more_classes or 'another metric'} or "
-            "another target."
+            f"The column has {plural(len(classes), 'distinct label')}, but the metric supports at "
+            f"most {reading.max_classes:,}: choose {reading.for_more_classes or 'another metric'} "
+            "or another target."
         )
         faults.add("too many classes", message, column=name)
     code_of_index = np.array([code_of.get(label, 0) for label in labels], dtype=np.intp)
@@ -409,15 +408,14 @@ def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -
     if len(classes) > _MOST_FRACTIONS and fractions:
         message = (
             f"The column has {plural(len(classes), 'different number')}, such as "
-            f"{show(fractions[0])}, and "
-            "the metric needs classes: choose a metric for numbers, such as rmse."
+            f"{show(fractions[0])}, and the metric needs classes: choose a metric for numbers, "
+            "such as rmse."
         )
         faults.add("numbers, not classes", message, column=target.name)
     elif len(classes) > MOST_CLASSES:
         message = (
-            f"The column has {plural(len(classes), 'distinct label')}, and each would "
-            "need a column in a "
-            "submission. If it is a numeric target, choose a metric for numbers."
+            f"The column has {plural(len(classes), 'distinct label')}, and each would need a "
+            "column in a submission. If it is a numeric target, choose a metric for numbers."
         )
         faults.add("too many classes", message, column=target.name)
     return classes

@@ -114,8 +114,7 @@ def _unpack_archive(path: Path, folder: Path, limits: PackedLimits, faults: Faul
                     faults.refuse(
                         "file too large",
                         "The ZIP archive unpacks to more than "
-                        f"{plural(limits.unpacked_bytes, 'byte')}; "
-                        f"unpacking was stopped.",
+                        f"{plural(limits.unpacked_bytes, 'byte')}; unpacking was stopped.",
                     )
     except Exception as error:  # of many kinds: the library also computes with what it reads
         if isinstance(error, Refused | MemoryError) or is_of_host(error):

@@ -69,10 +69,10 @@ def _ranks(result: ScoreResult) -> Iterator[Section]:
         f"The ranked {words.rows} are a sample, and another sample may rank the {words.teams} "
         "differently. The wide bar holds the ranks that the data do not exclude: at "
         f"{_level(result)} confidence, all these bars hold at once, over all "
-        f"{plural(comparisons, 'comparison')} of one {words.team} with another, and so "
-        f"do the tiers. {words.A_team} may "
-        "truly be the best if its bar reaches rank 1. The narrow bar describes how the rank "
-        f"varies when {words.rows} are drawn again; it is no confidence interval."
+        f"{plural(comparisons, 'comparison')} of one {words.team} with another, and so do the "
+        f"tiers. {words.A_team} may truly be the best if its bar reaches rank 1. The narrow bar "
+        f"describes how the rank varies when {words.rows} are drawn again; it is no confidence "
+        "interval."
     )
     text += _only_the_first(result.standings, words)
     yield Section("How certain each rank is", text, (), charts)

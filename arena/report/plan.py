@@ -110,9 +110,8 @@ def questions_report(questions: QuestionPlan) -> Report:
         f"A true difference of {questions.difference:.3g} in the mean {questions.metric} of two "
         f"algorithms is shown with a probability of {percent(questions.power)} by a paired test at "
         f"{level_text(questions.level)} on {questions.needed[0].cases:,.0f} cases (median over "
-        f"{plural(questions.pairs, 'pair')}). The {plural(questions.cases, 'case')} of "
-        "the table show a difference "
-        f"of {questions.detectable:.3g}. With other cases for each algorithm, "
+        f"{plural(questions.pairs, 'pair')}). The {plural(questions.cases, 'case')} of the table "
+        f"show a difference of {questions.detectable:.3g}. With other cases for each algorithm, "
         f"{questions.unpaired:,.0f} would be needed."
     )
     table = Table(

@@ -86,9 +86,8 @@ def _sections(result: RankSimulation) -> tuple[Section, ...]:
             "A test is one draw of the rows of a private board. Intervals are over tests, "
             "for these trained models"
             + (
-                "; those of how often the best wins are over "
-                f"{plural(len(result.by_set), 'set')} of models, "
-                "and include the choice of models and rows."
+                f"; those of how often the best wins are over {plural(len(result.by_set), 'set')} "
+                "of models, and include the choice of models and rows."
                 if result.by_set
                 else "."
             ),

@@ -37,9 +37,8 @@ def _settings(result: ScoreResult) -> Section:
     n_units = result.n_rows if result.study is None else len(result.study.truth)
     text = (
         f"The {n_units:,} ranked {words.rows} were drawn again with replacement "
-        f"{plural(result.resamples, 'time')} (bootstrap), every {words.submission} was "
-        "scored on each of "
-        "these resamples, and all intervals, shares and spreads come from those scores. "
+        f"{plural(result.resamples, 'time')} (bootstrap), every {words.submission} was scored on "
+        "each of these resamples, and all intervals, shares and spreads come from those scores. "
         f"{words.rows.capitalize()} of one group were drawn together. The same seed and inputs "
         "give the same figures."
     )

@@ -595,8 +595,7 @@ def _notes(study: Study | None, resampling: Resampling) -> list[str]:
     if used < DEFAULT_RESAMPLES:
         notes.append(
             f"The intervals are based on only {plural(used, 'resample')}. Use "
-            f"{DEFAULT_RESAMPLES:,} or "
-            f"more for figures that are published or decide a prize."
+            f"{DEFAULT_RESAMPLES:,} or more for figures that are published or decide a prize."
         )
     n_rows, clusters = len(study.truth), study.clusters
     units, what = n_rows, words.row if n_rows == 1 else words.rows

@@ -729,8 +729,7 @@ def _run_analyses(
                 if len(values) != len(study.teams):
                     raise ValueError(
                         f"the column {name!r} has {plural(len(values), 'value')} for "
-                        f"{len(study.teams)} "
-                        f"submissions"
+                        f"{len(study.teams)} submissions"
                     )
             findings.append(finding)
             columns |= {name: list(values) for name, values in finding.columns.items()}

@@ -310,9 +310,8 @@ def _last_of_each_team(
             sent_by_team.setdefault(record.team, {})[record.submission] = record
     last = {team: list(files_of_team.values())[-1] for team, files_of_team in sent_by_team.items()}
     notes = [
-        f"{team} has {plural(len(sent_by_team[team]), 'valid file')}; {record.file}, "
-        "the last by name, "
-        f"counts."
+        f"{team} has {plural(len(sent_by_team[team]), 'valid file')}; {record.file}, the last by "
+        "name, counts."
         for team, record in last.items()
         if len(sent_by_team[team]) > 1
     ]

@@ -92,9 +92,8 @@ def read_world(
         sizes = fitting
         notes = (
             f"{path} has {plural(len(frame), 'row')}, so the defaults are made smaller: "
-            f"{plural(sizes.training, 'row')} for training, {sizes.validation:,} for "
-            "validation and "
-            f"{sizes.population:,} to predict.",
+            f"{plural(sizes.training, 'row')} for training, {sizes.validation:,} for validation "
+            f"and {sizes.population:,} to predict.",
         )
     if fitting is None:
         raise InputError(
@@ -168,9 +167,9 @@ def _target(
     classes = tuple(sorted(texts.unique()))
     if len(classes) > _MOST_CLASSES:
         raise InputError(
-            f"The target {target} of {path} has "
-            f"{plural(len(classes), 'different value')}, too many for "
-            f"labels, which this metric needs. For numbers use another --metric, such as rmse."
+            f"The target {target} of {path} has {plural(len(classes), 'different value')}, too "
+            "many for labels, which this metric needs. For numbers use another --metric, such as "
+            "rmse."
         )
     if positive is not None:
         if len(classes) != 2 or positive not in classes:

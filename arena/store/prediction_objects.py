@@ -177,9 +177,8 @@ class ObjectReader:
         if object_name(content) != name:
             raise ObjectError(
                 f"The predictions of submission {number} were changed or truncated: the content of "
-                f"{path} ({plural(len(content), 'byte')}) does not have the SHA-256 "
-                "that is its name. "
-                "Restore it from a backup."
+                f"{path} ({plural(len(content), 'byte')}) does not have the SHA-256 that is its "
+                "name. Restore it from a backup."
             )
         form = self.form
         kind = pa.string() if form.kind is PredictionKind.TEXT else pa.float64()

@@ -297,10 +297,9 @@ def _refuse_quantities(values: tuple[str, ...], label: str) -> None:
         number == number.to_integral_value() for number in numbers.values()
     ):
         raise InputError(
-            f"The label {show(label)} has {plural(len(numbers), 'different value')}: "
-            "it is a quantity, and "
-            f"an error rate needs classes. Name a column of classes with --label, or bin the "
-            f"quantity into classes."
+            f"The label {show(label)} has {plural(len(numbers), 'different value')}: it is a "
+            "quantity, and an error rate needs classes. Name a column of classes with --label, or "
+            "bin the quantity into classes."
         )
 
 

@@ -80,9 +80,8 @@ def _of_bounds(bounds: CoverHartBounds) -> Iterator[str]:
     )
     if bounds.copies:
         yield (
-            f"{plural(bounds.copies, 'row', 'have')} the same features as another row: "
-            "if they are copies, "
-            f"remove them, or both bounds are too low."
+            f"{plural(bounds.copies, 'row', 'have')} the same features as another row: if they are "
+            "copies, remove them, or both bounds are too low."
         )
 
 

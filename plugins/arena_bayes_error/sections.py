@@ -131,9 +131,8 @@ def _charts(floor: BoardFloor, result: Any) -> tuple[Chart, ...]:
 def _method(board_floor: BoardFloor) -> str:
     floor = board_floor.floor
     text = (
-        f"The Bayes error is estimated by the mean over {plural(floor.n, 'row')} of "
-        "the error of the best "
-        f"prediction given the soft label (Ishida et al. 2023, Eq. 4), with a "
+        f"The Bayes error is estimated by the mean over {plural(floor.n, 'row')} of the error of "
+        "the best prediction given the soft label (Ishida et al. 2023, Eq. 4), with a "
         f"{level_text(floor.level)} interval that also holds with few rows. "
         f"{' '.join(floor.assumptions)}"
     )

@@ -101,12 +101,11 @@ class Ladder(BoundedMechanism):
         error = float(bound) * (high - low)
         return [
             f"The mechanism ladder has no eta, so its step is {step:.3g}, from "
-            f"{plural(board.n_rows, 'public row')} {submissions}: smaller improvements "
-            "are not shown. With this step the "
-            f"bound of Blum and Hardt (2015) is smallest: with 95% confidence the best true score "
-            f"differs from the one shown by at most {error:.3g}. If you know the smallest "
-            f"gain that matters, give it as eta; else use ladder-free, whose step is the "
-            f"standard error of each improvement."
+            f"{plural(board.n_rows, 'public row')} {submissions}: smaller improvements are not "
+            "shown. With this step the bound of Blum and Hardt (2015) is smallest: with 95% "
+            f"confidence the best true score differs from the one shown by at most {error:.3g}. If "
+            "you know the smallest gain that matters, give it as eta; else use ladder-free, whose "
+            "step is the standard error of each improvement."
         ]
 
     def release(

@@ -216,9 +216,8 @@ def _tests_table(study: Study, tests: PairedTests, order: IntArray) -> Table:
     return Table(
         f"Is {study.teams[tests.top]} better than each of these {words.teams}? Paired tests: "
         "smaller values are stronger evidence, corrected for "
-        f"{plural(tests.comparisons, 'comparison')}. "
-        f"They make no allowance for few or skewed {words.rows}: where they and the rank "
-        "intervals disagree, the rank intervals hold",
+        f"{plural(tests.comparisons, 'comparison')}. They make no allowance for few or skewed "
+        f"{words.rows}: where they and the rank intervals disagree, the rank intervals hold",
         (words.team, "lead", "uncorrected", "Bonferroni", "Holm", "Benjamini-Hochberg"),
         tuple(
             (

@@ -274,13 +274,13 @@ def _verdict(study: Study, comparison: MeanRanks, n_blocks: int, what: str) -> s
     decided = int((comparison.adjusted <= alpha).sum()) // 2
     differ = "differ" if comparison.p_value <= alpha else "do not differ significantly"
     return (
-        f"Over {n_blocks:,} {what} the mean ranks of the {words.teams} {differ} (Friedman, "
-        f"p = {comparison.p_value:.2g}); the critical difference of two mean ranks is "
+        f"Over {n_blocks:,} {what} the mean ranks of the {words.teams} {differ} (Friedman, p = "
+        f"{comparison.p_value:.2g}); the critical difference of two mean ranks is "
         f"{comparison.critical_difference:.2f} (Nemenyi), and Wilcoxon's tests with Holm's "
         f"correction decide {decided:,} of {plural(m * (m - 1) // 2, 'pair')} "
-        f"({level_text(comparison.level)} confidence). "
-        f"The rank intervals say more: they are about the scores, and give the possible ranks of "
-        f"each {words.team}; a mean rank also depends on which other {words.teams} take part."
+        f"({level_text(comparison.level)} confidence). The rank intervals say more: they are about "
+        f"the scores, and give the possible ranks of each {words.team}; a mean rank also depends "
+        f"on which other {words.teams} take part."
     )
 
 

@@ -137,9 +137,8 @@ def _one_split(
                 row for row, cell in zip(rows, split_cells, strict=True) if cell == "private"
             ]
             note = (
-                f"Only the {plural(len(kept_rows), 'private row')} of the column "
-                f"{printable(name)} are "
-                f"read; pass --where for the others."
+                f"Only the {plural(len(kept_rows), 'private row')} of the column {printable(name)} "
+                "are read; pass --where for the others."
             )
             return kept_rows, [note]
     return rows, []

@@ -98,12 +98,12 @@ def _method(board: BoardMaximum) -> str:
     dependence, estimate = board.dependence, board.estimate
     low, high = dependence.rho0_interval
     common = (
-        f"The correlation of each submission with a common cause that makes rows easy for all is "
+        "The correlation of each submission with a common cause that makes rows easy for all is "
         f"{board.rho0:.3f} ({level_text(estimate.level)} interval {low:.3f} to {high:.3f}), from "
         f"the mean pairwise correlation of submissions, {dependence.rho_pair:.3f}. "
         f"{plural(len(dependence.clusters), 'submission', 'form')} "
-        f"{plural(dependence.n_clusters, 'cluster')}; "
-        f"submissions with a correlation above 0.95 share one."
+        f"{plural(dependence.n_clusters, 'cluster')}; submissions with a correlation above 0.95 "
+        "share one."
     )
     if estimate.left_out:
         common += (
@@ -112,9 +112,8 @@ def _method(board: BoardMaximum) -> str:
         )
     if estimate.at_or_below_chance:
         common += (
-            f" {plural(estimate.at_or_below_chance, 'score', 'are')} no better than "
-            "guessing and left "
-            "out."
+            f" {plural(estimate.at_or_below_chance, 'score', 'are')} no better than guessing and "
+            "left out."
         )
     if board.model == "accuracy":
         return common + (

@@ -84,24 +84,20 @@ def sota_verdict(
         return _of_winner(observed, reach, n_teams)
     if (side < 0 or sota is None) and target == "upper":
         return (
-            f"Even if none of the {plural(n_teams, 'team', 'were')} better than "
-            "guessing, a best score of "
-            f"{observed:.4f} would be within the expected range: the scores do not show that any "
-            f"team is better than guessing."
+            f"Even if none of the {plural(n_teams, 'team', 'were')} better than guessing, a best "
+            f"score of {observed:.4f} would be within the expected range: the scores do not show "
+            "that any team is better than guessing."
         )
     if side < 0 or sota is None:
         return (
-            f"Even if none of the {plural(n_teams, 'team', 'were')} better than "
-            "guessing, the expected "
-            f"best score would be about {expected:.4f}, above the observed "
-            f"{observed:.4f}: selection "
-            f"alone explains the best score."
+            f"Even if none of the {plural(n_teams, 'team', 'were')} better than guessing, the "
+            f"expected best score would be about {expected:.4f}, above the observed "
+            f"{observed:.4f}: selection alone explains the best score."
         )
     if observed - sota < HARDLY:
         return (
-            f"Selection among {plural(n_teams, 'team')} explains almost nothing of the "
-            "best score of "
-            f"{observed:.4f}: the best true performance is about {sota:.4f}."
+            f"Selection among {plural(n_teams, 'team')} explains almost nothing of the best score "
+            f"of {observed:.4f}: the best true performance is about {sota:.4f}."
         )
     others = f"{plural(n_above or 0, 'team')} scored above that performance."
     if target == "upper":
@@ -111,9 +107,9 @@ def sota_verdict(
             f"{sota:.4f}; {others}"
         )
     return (
-        f"The best of {plural(n_teams, 'score')} is {observed:.4f} on average if the "
-        "best true performance "
-        f"is {sota:.4f}: {observed - sota:.4f} of the best score is selection bias. {others}"
+        f"The best of {plural(n_teams, 'score')} is {observed:.4f} on average if the best true "
+        f"performance is {sota:.4f}: {observed - sota:.4f} of the best score is selection bias. "
+        f"{others}"
     )
 
 

@@ -80,8 +80,7 @@ def _print_boards(replayed: Replay, display: BoardDisplay) -> None:
     for board in boards:
         out.print(
             f"{_named(board)}: {board.improvements:,} of "
-            f"{plural(len(replayed.history), 'submission')} "
-            f"shown as better than before."
+            f"{plural(len(replayed.history), 'submission')} shown as better than before."
         )
     out.print(CAUTION)
 

@@ -46,9 +46,8 @@ def ranks(request: RanksRequest, output: Output) -> None:
     except KeyboardInterrupt:
         say_note(
             f"Interrupted. {count_models(prepared, folder):,} of "
-            f"{plural(request.n_models, 'model', 'are')} in {printable(str(folder))}: "
-            f"the same command with --models {printable(str(folder))} "
-            f"continues from there."
+            f"{plural(request.n_models, 'model', 'are')} in {printable(str(folder))}: the same "
+            f"command with --models {printable(str(folder))} continues from there."
         )
         raise typer.Exit(_INTERRUPTED) from None
     except ArenaError:

@@ -52,9 +52,8 @@ def counted_submissions(state: CompetitionState) -> CountedSubmissions:
     candidate_ids = {candidate.submission for candidate in candidates}
     notes = [
         f"The team {printable(team)} selected "
-        f"{plural(len(candidate_ids & set(team_finals)), 'submission')} when the limit "
-        f"was higher, or before it was merged; the best {final.count:,} "
-        f"of them on the public rows count."
+        f"{plural(len(candidate_ids & set(team_finals)), 'submission')} when the limit was higher, "
+        f"or before it was merged; the best {final.count:,} of them on the public rows count."
         for team, team_finals in sorted(chosen.items())
         if final.rule == "chosen" and len(candidate_ids & set(team_finals)) > final.count
     ]

@@ -128,8 +128,7 @@ def _dates(cells: Sequence[str], column: str) -> list[date]:
         dates.append(day)
     if len(dates) > MOST_ROW_SETS:
         raise InputError(
-            f"The column {show(column)} has {plural(len(dates), 'date')}, and a "
-            "competition has at most "
-            f"{MOST_ROW_SETS:,} rounds: put rows of several days into one."
+            f"The column {show(column)} has {plural(len(dates), 'date')}, and a competition has at "
+            f"most {MOST_ROW_SETS:,} rounds: put rows of several days into one."
         )
     return sorted(dates)

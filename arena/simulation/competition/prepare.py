@@ -175,10 +175,9 @@ def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
     if not share:
         return []
     return [
-        f"{100 * share:.0f}% of the past teams sent more than the "
-        f"{plural(allowed, 'submission')} that "
-        f"{plural(days, 'day')} with {per_day:,} a day allow; teams like them send as "
-        "many as allowed."
+        f"{100 * share:.0f}% of the past teams sent more than the {plural(allowed, 'submission')} "
+        f"that {plural(days, 'day')} with {per_day:,} a day allow; teams like them send as many as "
+        "allowed."
     ]
 
 

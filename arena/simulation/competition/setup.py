@@ -173,9 +173,8 @@ def with_held_out_rows(data: CompetitionData, public_share: float, seed: int) ->
     usage[held_out] = "Ignored"
     solution = solution.append_column(USAGE_COLUMN, [usage.tolist()])
     note = (
-        f"{len(held_out):,} of the {plural(n, 'row')} to predict are held out: they "
-        "count on no board, and "
-        f"true scores are those on them, so a true score has an error of its own."
+        f"{len(held_out):,} of the {plural(n, 'row')} to predict are held out: they count on no "
+        "board, and true scores are those on them, so a true score has an error of its own."
     )
     return replace(data, solution=solution, holds_out=True, notes=(*data.notes, note))
 

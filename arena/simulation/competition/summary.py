@@ -134,9 +134,8 @@ def summarize_seeds(comparison: MechanismComparison) -> list[str]:
             if outcome["degenerate"] is not None
         )
         texts.append(
-            f"On {left_out:,} of {plural(n, 'seed')} a ranking has no meaning, and "
-            "they are left out. "
-            f"{reason}"
+            f"On {left_out:,} of {plural(n, 'seed')} a ranking has no meaning, and they are left "
+            f"out. {reason}"
         )
         if left_out == n:
             return [f"{texts[0]} Use another metric, more rows or other teams."]

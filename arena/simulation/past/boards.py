@@ -139,8 +139,7 @@ def _read(path: Path) -> PastBoard:
     if board.n_teams < _LEAST_TEAMS:
         raise InputError(
             f"{path_text} holds {plural(board.n_teams, 'team')} with scores; at least "
-            f"{_LEAST_TEAMS} are "
-            "needed."
+            f"{_LEAST_TEAMS} are needed."
         )
     if min(np.ptp(board.private), np.ptp(board.public)) == 0:
         raise InputError(f"In {path_text} all scores are equal, so there is nothing to imitate.")

@@ -93,9 +93,8 @@ class Questions:
         for name, count in self.brackets.items():
             if not (2 <= count <= self.teams and count == int(count)):
                 raise UsageError(
-                    f"The bracket {name} of a competition of "
-                    f"{plural(self.teams, 'team')} needs a whole "
-                    f"number of teams from 2 to {self.teams:,}, not {count:g}."
+                    f"The bracket {name} of a competition of {plural(self.teams, 'team')} needs a "
+                    f"whole number of teams from 2 to {self.teams:,}, not {count:g}."
                 )
 
     @classmethod
@@ -227,8 +226,8 @@ class Advice:
         now = self._nearest("teams", self.questions.design.teams)
         text = (
             f"With {plural(now.design.teams, 'team')} and "
-            f"{plural(now.design.private_rows, 'private row')} the "
-            f"probability that the truly best team wins is {win_probability(now)}."
+            f"{plural(now.design.private_rows, 'private row')} the probability that the truly best "
+            f"team wins is {win_probability(now)}."
         )
         if now.is_known("best_wins"):
             return text
@@ -314,9 +313,8 @@ class Advice:
             for design in self.sweep("rows").designs
         )
         text = (
-            f"In a competition of {plural(self.questions.teams, 'team')} the "
-            "probability that the truly "
-            f"best one wins is {wins}. "
+            f"In a competition of {plural(self.questions.teams, 'team')} the probability that the "
+            f"truly best one wins is {wins}. "
         )
         rows = [("first place", self.plan.best_wins_rows)]
         rows += [(target.target.label, target.needed) for target in self.plan.targets]
@@ -377,13 +375,11 @@ class Advice:
             )
         elif mechanics.attack_bias is not None and not mechanics.attacked:
             text = (
-                f"On a board that shows every score, one team with "
-                f"{plural(mechanics.submissions, 'submission')} of random labels can "
-                "improve its score on "
-                f"{plural(mechanics.public_rows, 'public row')} by about "
-                f"{mechanics.attack_bias:.2g} by a "
-                f"plain vote over them, and by up to 1.8 times as much by a vote weighted with "
-                f"their scores. "
+                "On a board that shows every score, one team with "
+                f"{plural(mechanics.submissions, 'submission')} of random labels can improve its "
+                f"score on {plural(mechanics.public_rows, 'public row')} by about "
+                f"{mechanics.attack_bias:.2g} by a plain vote over them, and by up to 1.8 times as "
+                "much by a vote weighted with their scores. "
             )
         text += f"For {self.metric} arena init chooses {mechanics.mechanism}. "
         if not mechanics.attacked:
@@ -434,12 +430,11 @@ class Advice:
             f"We plan a competition scored by {self.metric} with {base.private_rows:,} private and "
             f"{plural(base.public_rows, 'public row')}, about {plural(base.teams, 'team')} and "
             f"{plural(self.questions.per_day, 'submission')} per team and day for "
-            f"{plural(self.questions.days, 'day')}. "
-            f"From {plural(plan.submissions, 'pilot submission')} the "
-            "probability that the truly "
-            f"best team wins is {win_probability(now)}; the winner's true score is on average "
+            f"{plural(self.questions.days, 'day')}. From "
+            f"{plural(plan.submissions, 'pilot submission')} the probability that the truly best "
+            f"team wins is {win_probability(now)}; the winner's true score is on average "
             f"{_with_interval(now, 'loss')} worse than the best one's.{needed} The top of the "
-            f"public board would overstate its true score by "
+            "public board would overstate its true score by "
             f"{_with_interval(now, 'overstatement')}."
         )
 
@@ -469,11 +464,9 @@ class Advice:
         ]
         if self.groups is not None:
             sentences.append(
-                f"Rows that belong together count as groups: the pilot's "
-                f"{plural(self.plan.pilot_rows, 'row', 'are')} "
-                f"{plural(self.groups, 'group')}, and other numbers of rows "
-                "are assumed to come "
-                f"in groups of the same size."
+                "Rows that belong together count as groups: the pilot's "
+                f"{plural(self.plan.pilot_rows, 'row', 'are')} {plural(self.groups, 'group')}, and "
+                "other numbers of rows are assumed to come in groups of the same size."
             )
         return sentences
 

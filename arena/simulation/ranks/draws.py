@@ -67,9 +67,8 @@ def draw_test(
         if n_classes is None or len(np.unique(target)) == n_classes:
             return DrawnTest(rows, target)
     raise MetricError(
-        f"A class is so rare that {_MOST_REDRAWS:,} tests of {plural(n_rows, 'row')} "
-        "lacked it. Use "
-        f"more rows with --test-rows, or another metric."
+        f"A class is so rare that {_MOST_REDRAWS:,} tests of {plural(n_rows, 'row')} lacked it. "
+        "Use more rows with --test-rows, or another metric."
     )
 
 

@@ -187,9 +187,7 @@ def _announcement(prepared: PreparedRanks, folder: ModelsFolder, engine: Engine)
     return (
         f"{prepared.search.name} on {world.name}, predictions of the kind {kind}: {missing:,} of "
         f"{plural(request.n_models, 'model')} to train on {plural(training, 'row')}, "
-        f"{engine.workers} at once "
-        f"({engine.name}); then {plural(request.tests, 'test')} of {sizes} rows out of "
-        f"{population:,}, "
-        f"{request.boards:,} analysed as boards. Disk space: {megabytes:,.0f} "
-        f"MB in {folder.path}."
+        f"{engine.workers} at once ({engine.name}); then {plural(request.tests, 'test')} of "
+        f"{sizes} rows out of {population:,}, {request.boards:,} analysed as boards. Disk space: "
+        f"{megabytes:,.0f} MB in {folder.path}."
     )

@@ -286,9 +286,8 @@ def simulation_verdict(result: RankSimulation) -> str:
         wins for wins in result.win_frequency if (wins.test_rows, wins.competitors) == (rows, count)
     )
     text = (
-        f"With {plural(rows, 'test row')} and {plural(count, 'competitor')} the truly "
-        "best one wins "
-        f"{won.frequency:.0%} of the tests"
+        f"With {plural(rows, 'test row')} and {plural(count, 'competitor')} the truly best one "
+        f"wins {won.frequency:.0%} of the tests"
     )
     if result.by_set:
         shares = [
@@ -298,9 +297,8 @@ def simulation_verdict(result: RankSimulation) -> str:
             if (wins.test_rows, wins.competitors) == (rows, count)
         ]
         text += (
-            f" on average over {plural(len(shares), 'set')} of models (95% interval, "
-            "models and rows "
-            f"included: {won.low:.0%} to {won.high:.0%}; single sets: {min(shares):.0%} to "
+            f" on average over {plural(len(shares), 'set')} of models (95% interval, models and "
+            f"rows included: {won.low:.0%} to {won.high:.0%}; single sets: {min(shares):.0%} to "
             f"{max(shares):.0%})."
         )
     else:
@@ -319,9 +317,8 @@ def simulation_verdict(result: RankSimulation) -> str:
         return f"{text} For these models fewer rows would be enough."
     if needed.rows > FURTHEST * rows:
         return (
-            f"{text} For it to win 90% of the tests, more than "
-            f"{plural(FURTHEST * rows, 'row')} would be "
-            "needed: it is hardly better than the next."
+            f"{text} For it to win 90% of the tests, more than {plural(FURTHEST * rows, 'row')} "
+            "would be needed: it is hardly better than the next."
         )
     unlimited = needed.high is None or needed.high > FURTHEST * rows
     most = "no upper limit" if unlimited else f"{needed.high:,.0f}"

@@ -120,9 +120,8 @@ def technical_section(board: Board, pairs: SignificanceMap, methods: RankingMeth
         f"Significance map: {tests}; Holm over all {plural(m * (m - 1), 'ordered pair')} of the "
         f"{words.teams} shown; significant at a level of {level_text(1 - study.level)}.",
         'Ranking method "tests": the number of these tests won, before the correction.',
-        "Stability: minimum ranks over "
-        f"{plural(study.resampled.shape[1], 'joint resample')} of the "
-        f"{words.rows}; percentiles interpolated (R's type 7).",
+        f"Stability: minimum ranks over {plural(study.resampled.shape[1], 'joint resample')} of "
+        f"the {words.rows}; percentiles interpolated (R's type 7).",
         f"Agreement: Kendall's tau-b of minimum ranks on all {words.rows} and on the resamples.",
     ]
     n_drawn = [len(agreement.tau) for agreement in methods.agreement.values()]

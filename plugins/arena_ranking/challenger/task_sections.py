@@ -82,12 +82,11 @@ def _consensus(
 ) -> Section:
     order = np.argsort(consensus.rank, kind="stable")
     text = (
-        f"The {words.rows} belong to {plural(len(task_scores.names), 'task')}. The "
-        "score on the board is "
-        f"computed on all {words.rows} together, so tasks with more {words.rows} have more "
-        f"weight. Here every task has the same weight. The {words.teams} are ranked within each "
-        f"task, and then by the mean of these ranks. Tied {words.teams} get the average of their "
-        f"ranks.{shown}"
+        f"The {words.rows} belong to {plural(len(task_scores.names), 'task')}. The score on the "
+        f"board is computed on all {words.rows} together, so tasks with more {words.rows} have "
+        f"more weight. Here every task has the same weight. The {words.teams} are ranked within "
+        f"each task, and then by the mean of these ranks. Tied {words.teams} get the average of "
+        f"their ranks.{shown}"
     )
     if task_scores.left_out:
         text += (
@@ -155,8 +154,7 @@ def task_technical(task_scores: TaskScores, words: Vocabulary) -> str:
     n_drawn = [scores.shape[1] for scores in task_scores.resampled]
     how = (
         f"rankings within tasks were compared with {min(n_drawn):,} to "
-        f"{plural(max(n_drawn), 'resample')} "
-        f"of their {words.rows}"
+        f"{plural(max(n_drawn), 'resample')} of their {words.rows}"
         if n_drawn and max(n_drawn)
         else "a metric that can only be called as a whole is not resampled within tasks"
     )
