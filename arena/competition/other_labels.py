@@ -26,7 +26,7 @@ def other_labels(truth: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     Examples
     --------
     >>> import numpy as np
-    >>> [one.tolist() for one in other_labels(np.array([0, 1, 1, 2]))]
+    >>> [labels.tolist() for labels in other_labels(np.array([0, 1, 1, 2]))]
     [[1, 2, 2, 0], [1, 0, 2, 0]]
     >>> list(other_labels(np.zeros(3)))
     []

@@ -122,10 +122,10 @@ def similar_submissions(
     >>> values = np.random.default_rng(0).random((4, 500))
     >>> values[2] = values[0]
     >>> values[3] = values[1] + 1e-6
-    >>> for one in similar_submissions(
+    >>> for group in similar_submissions(
     ...     ArrayPredictions(values), [1, 2, 3, 4], list("abcd"), PredictionKind.VALUE
     ... ):
-    ...     describe_similar(one)
+    ...     describe_similar(group)
     'Identical predictions: submission 1 of a, 3 of c.'
     'Nearly identical predictions: submission 2 of b, 4 of d (correlation 1.000000).'
     """

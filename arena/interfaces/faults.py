@@ -64,8 +64,8 @@ def plural(count: int, noun: str, verb: str = "") -> str:
     """
     single = count == 1
     text = f"{count:,} {noun}" if single else f"{count:,} {noun}s"
-    said = _SINGULAR.get(verb, f"{verb}s") if single else verb
-    return f"{text} {said}" if verb else text
+    verb_form = _SINGULAR.get(verb, f"{verb}s") if single else verb
+    return f"{text} {verb_form}" if verb else text
 
 
 def describe(fault: Fault) -> str:

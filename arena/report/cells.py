@@ -38,7 +38,7 @@ def columns_of(table: Table) -> tuple[Column, ...]:
 
     A column of numbers, also of numbers as text, is aligned to the right.
 
-    >>> [(one.title, one.cells, one.numeric) for one in columns_of(
+    >>> [(column.title, column.cells, column.numeric) for column in columns_of(
     ...     Table("", ("team", "wins"), (("a", 0.25), ("b", None))))]
     [('team', ('a', 'b'), False), ('wins', ('0.25', ''), True)]
     """

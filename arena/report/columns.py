@@ -128,7 +128,7 @@ RANKED_COLUMNS = (
 def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
     """Return the columns of a ranked board of m teams.
 
-    >>> [one.title for one in ranked_columns(1)]
+    >>> [column.title for column in ranked_columns(1)]
     ['rank', '{words.team}', 'score', 'score interval', 'public score']
     """
     return tuple(

@@ -243,7 +243,7 @@ def rank(
     --------
     >>> table = {"case": range(40), "a": [0.9, 0.8] * 20, "b": [0.5, 0.6] * 20}
     >>> result = rank(table, greater_is_better=True, resamples=100)
-    >>> [(one["rank"], one["team"], one["score"]) for one in result.standings]
+    >>> [(standing["rank"], standing["team"], standing["score"]) for standing in result.standings]
     [(1, 'a', 0.85), (2, 'b', 0.55)]
     """
     settings = CaseSettings(

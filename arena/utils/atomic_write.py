@@ -25,7 +25,7 @@ def atomic_write(path: Path, content: bytes | memoryview, mode: int = 0o600) -> 
     --------
     >>> path = Path(tempfile.mkdtemp()) / "file"
     >>> atomic_write(path, b"whole")
-    >>> path.read_bytes(), [one.name for one in path.parent.iterdir()]
+    >>> path.read_bytes(), [file.name for file in path.parent.iterdir()]
     (b'whole', ['file'])
     """
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".arena-", delete=False) as file:

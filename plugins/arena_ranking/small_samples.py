@@ -196,7 +196,7 @@ def difference_shapes(values: FloatArray | UsedUnits, *, workers: int = 1) -> Di
     >>> rows = np.array([[1.0, 0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0, 0]])
     >>> centred = rows - rows.mean(axis=1, keepdims=True)
     >>> shapes = difference_shapes(centred)  # one row out of six differs
-    >>> [round(float(one[0, 1]), 2) for one in (shapes.degrees_of_freedom, shapes.skewness)]
+    >>> [round(float(matrix[0, 1]), 2) for matrix in (shapes.degrees_of_freedom, shapes.skewness)]
     [3.75, 0.73]
     """
     m = len(values.values if isinstance(values, UsedUnits) else values)
@@ -367,7 +367,7 @@ def pooled_degrees_of_freedom(resampled: FloatArray, n_units: int) -> float:
 def _pairs_at(positions: IntArray, m: int) -> tuple[IntArray, IntArray]:
     """Return the pairs j < k at some positions of ``np.triu_indices(m, k=1)``, without all pairs.
 
-    >>> [one.tolist() for one in _pairs_at(np.array([0, 1, 2]), 3)]
+    >>> [positions.tolist() for positions in _pairs_at(np.array([0, 1, 2]), 3)]
     [[0, 0, 1], [1, 2, 2]]
     """
     starts = np.concatenate([[0], np.cumsum(np.arange(m - 1, 0, -1))])  # of the rows

@@ -47,7 +47,7 @@ class Announcements(Records):
     >>> from pathlib import Path
     >>> announcements = Announcements(Path(tempfile.mkdtemp()) / "intake.sqlite")
     >>> first = announcements.post("churn", "The sample file was **wrong**.", "ada")
-    >>> [one.text for one in announcements.of("churn")]
+    >>> [announcement.text for announcement in announcements.of("churn")]
     ['The sample file was **wrong**.']
     >>> announcements.withdraw("churn", first.announcement), announcements.of("churn")
     (True, [])

@@ -103,7 +103,7 @@ class Intake:
     ...                            kind="select", key="k1", payload={"submissions": [3]})
     >>> again == request, new
     (True, False)
-    >>> [one.kind for one in intake.after("churn", 0)]
+    >>> [request.kind for request in intake.after("churn", 0)]
     ['select']
     >>> intake.close()
     """

@@ -287,10 +287,10 @@ class Runs(Records):
         None: there is none, or it may be sent again.
         """
         programs = self.of_team(competition, *names)
-        found = (
+        programs_of_key = (
             program for program in programs if program.key == key and program.state not in AGAIN
         )
-        return next(found, None)
+        return next(programs_of_key, None)
 
     def get(self, program: str) -> Program | None:
         """Return a program by its id, or None."""

@@ -280,7 +280,7 @@ def compare_mechanisms(
     ...     Story(seed, "", (outcome(0.02 + seed / 1e4), outcome(0.01))) for seed in range(8)
     ... ]
     >>> found = compare_mechanisms(["full", "ladder"], stories)
-    >>> [(one.measure, one.shown) for one in found.differences][2]
+    >>> [(difference.measure, difference.shown) for difference in found.differences][2]
     ('leaderboard_error', True)
     """
     check_level(level)

@@ -129,7 +129,7 @@ def assign_teams(kinds: Sequence[CompetitorKind], teams: int) -> tuple[Participa
     >>> class Guesser:
     ...     name = "guesser"
     >>> kinds = [CompetitorKind("a", Guesser(), "p", 2), CompetitorKind("b", Guesser(), "p", 1)]
-    >>> [one.kind.specification for one in assign_teams(kinds, 4)]
+    >>> [team.kind.specification for team in assign_teams(kinds, 4)]
     ['a', 'a', 'a', 'b']
     """
     total = sum(kind.share for kind in kinds)

@@ -127,7 +127,7 @@ def compare_metrics(
     >>> rng = np.random.default_rng(0)
     >>> common = rng.normal(0, 0.02, 25)
     >>> found = compare_metrics({"rmse": 0.3 + common, "mae": 0.6 + common}, 0.95, 12)
-    >>> [(one.metric, one.shown_worse) for one in found]
+    >>> [(choice.metric, choice.shown_worse) for choice in found]
     [('mae', False), ('rmse', True)]
     """
     means = {name: float(values.mean()) for name, values in agreements.items()}
