@@ -369,6 +369,8 @@ def _table_of_columns(what: str, columns: Mapping[Any, Any]) -> Any:
 def _column(values: Any) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
+    if _is_series(values) and values.dtype == object:
+        values = values.to_numpy()  # pyarrow takes no series of numbers beside texts
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return (
             pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)

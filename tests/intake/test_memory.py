@@ -51,6 +51,8 @@ class OfArrow:
         (pd.Series([3, 4], TWO_LEVELS, name="y"), {"id": ROWS, "n": [1, 2], "y": [3, 4]}),
         # Numbers beside texts are texts, and None and NaN are empty.
         ({"y": [1, "x", None, float("nan"), 2.5]}, {"y": ["1", "x", None, None, "2.5"]}),
+        (pd.DataFrame({"y": [1, "x", None, 2.5]}), {"y": ["1", "x", None, "2.5"]}),
+        ({"y": pd.Series([1, "x"])}, {"y": ["1", "x"]}),
         (np.array([("a", 1.5)], dtype=[("id", "U1"), ("y", "f8")]), {"id": ["a"], "y": [1.5]}),
         (
             {1: pa.array([1, 2]), "y": pa.chunked_array([["a"], ["b"]]), "z": range(2)},

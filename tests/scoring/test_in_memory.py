@@ -93,7 +93,7 @@ def test_resamples_that_are_drawn_in_parts_give_the_same_board(
         (np.zeros((3, 2)), {}, r"The solution is an array of shape \(3, 2\)"),
         (SOLUTION, {}, "no submissions in a dictionary"),
         (SOLUTION.assign(id="x"), {"a": GOOD}, r"'\(a pandas DataFrame\)' cannot be used"),
-        (pd.DataFrame({"id": [1, 2], "y": [1, "secret"]}), {}, "each column must have one type"),
+        (pd.DataFrame({"id": [1, 2], "y": [1, ["secret"]]}), {}, "each column must have one type"),
     ],
 )
 def test_errors_say_what_was_given(solution: Any, submissions: Any, message: str) -> None:

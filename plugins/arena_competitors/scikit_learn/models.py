@@ -88,6 +88,8 @@ def predictions_of_family(
         ]
     )
     parameters = {name: value for name, value in settings.items() if name != "seed"}
+    if "n_neighbors" in parameters:
+        parameters["n_neighbors"] = min(parameters["n_neighbors"], len(target))
     is_number = rows.n_classes is None
     model = make_pipeline(
         prepared, *_MODELS[fixed["family"]](parameters, is_number, settings["seed"])
