@@ -449,6 +449,68 @@ def test_commands_that_simulate_call_and_print_as_kept(commands: RecordedCommand
     commands.check_kept("calls-of-simulations.txt")
 
 
+def test_plans_and_outputs_of_results_are_made_as_kept(commands: RecordedCommands) -> None:
+    patch, lines = commands.monkeypatch, commands.lines
+    sections = [SimpleNamespace(charts=()), SimpleNamespace(charts=("chart",))]
+    charts, no_charts = (
+        RecordedObject(lines, {"sections": some}, {"under": f"the page under {name}"})
+        for some, name in ((sections, "a heading"), (sections[:1], "another"))
+    )
+    answer = {"to_dict": {"[b]schema": 1}}
+    advice = RecordedObject(lines, {"notes": ["[b]One.", "Two."]}, answer)
+    commands.block("cli.commands.plan.resumable")
+    commands.function("cli.commands.plan.prepare_readers")
+    for place in ("pilot.plan_competition", "pilot.plan_files", "questions.plan_table"):
+        commands.function(f"simulation.plan.{place}", advice)
+    commands.function("simulation.plan.queue.plan_of", advice)
+    for name in ("plan", "questions", "queue"):
+        commands.function(f"report.plan.{name}_report", charts)
+    commands.function("report.terminal.print_report")
+    commands.function("cli.reporting.console", RecordedObject(lines, {}, {}))
+    commands.function("report.page", "é" * 30)  # of two bytes each
+    commands.function("report.write_file")
+    commands.function("report.write_charts", ["file"] * 1_200)
+    patch.setattr("arena.cli.reporting.picture_of", recorded_function(lines, "picture", "data:"))
+    for name in ("s.csv", "t.csv"):
+        (commands.folder / name).touch()
+    pilot = "plan s.csv t.csv --metric mae"
+    heading = "--title T --organiser O --date D --logo s.csv"
+    for line in (
+        "plan", "plan --json", "plan -C . --phase one --wait 2 --resume r", f"{pilot} --resume r",
+        f"{pilot} --json --report [b]r.html", f"{pilot} --report r.html {heading}",
+        f"{pilot} --charts [b]c", f"{pilot} -C .", "plan --from t.csv", "plan --from t.csv --json",
+        "plan --from t.csv --phase one", "plan --programs 20 --charts c",
+        "plan --programs 20 --json", "plan --programs 20 --wait 1", "plan --title T",
+        "plan --logo s.csv", "plan --report missing/r.html", "plan --charts s.csv",
+    ):  # fmt: skip
+        commands.run(line)
+    commands.function("report.plan.queue_report", no_charts)
+    commands.run("plan --programs 20 --charts c")
+    story = [SimpleNamespace(folder=str(commands.folder / "[b]seed")), SimpleNamespace(folder=".")]
+    commands.function("simulation.competition.seeds.read_stories", ("", story))
+    commands.run("plan --rehearsal .")
+    for name in ("f/x", "d/x", "b/x", "a/x", "c/x", "e/x"):
+        (commands.folder / "[b]seed" / name).mkdir(parents=True)
+        (commands.folder / "[b]seed" / name / "competition.toml").touch()
+    commands.run("plan --rehearsal .")
+    commands.run("plan --rehearsal . -C c")
+
+    result = RecordedObject(lines, {"notes": ["[b]One."], "standings": [1], "rejected": []}, answer)
+    commands.function("cli.commands.score.score_files", result)
+    commands.function("cli.commands.score.prepare_readers")
+    patch.setattr("arena.cli.commands.score.replace", lambda result, **_: result)
+    commands.function("cli.board.print_result")
+    commands.function("report.contents.board_report", charts)
+    commands.function("report.text_tables.board_table", "the table")
+    for options in (
+        "", "--wide", "--json", "--table [b]t.md", "--report r.html", "--charts c --json",
+        "--table t.txt", "--table missing/t.md", "--no-intervals --report r.html",
+        "--no-intervals --charts c",
+    ):  # fmt: skip
+        commands.run(f"score s.csv t.csv --metric mae {options}")
+    commands.check_kept("calls-of-outputs.txt")
+
+
 def test_lists_as_json_and_without_rows_are_printed_as_kept(commands: RecordedCommands) -> None:
     row = {"phase": "one", "submission": 1, "team": "[b]a"}
     for name, rows in (
