@@ -15,6 +15,7 @@ from arena.charts import as_altair
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.case_metrics import MeanOfCases
 from arena.evaluation.multiplicity import correct_p_values
+from arena.evaluation.scores import round_significant
 from arena.testing import check_analysis
 from arena_ranking.aggregates import Aggregates, aggregate_scores
 from arena_ranking.critical_difference import (
@@ -145,6 +146,29 @@ def test_losses_are_the_mirror_image_of_gains(study_of: Any) -> None:
     )
     np.testing.assert_allclose(of_gains["iqm_low"], -np.array(of_losses["iqm_high"]))
     assert of_gains["improvement"] == of_losses["improvement"]
+
+
+def test_chances_of_improvement_are_shown_with_their_bounds_within_0_and_1(study_of: Any) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 30)) - np.array([[0.0], [0.6], [9.0], [1.2]])
+    finding = Aggregates().run(study_of(MEAN, np.zeros(30), values), rng)
+    document, (first, *others) = finding.document, finding.tables[0].rows
+    assert [row[0] for row in (first, *others)] == ["team 0", "team 1", "team 3", "team 2"]
+    assert first[4:] == (None, None, None)
+    assert others[-1][4:] == (1.0, round_significant(1 - document["improvement_error"], 4), 1.0)
+    for j, row in enumerate(others, start=1):
+        chance, error = document["improvement"][0][j], document["improvement_error"]
+        bounds = np.array([chance, max(chance - error, 0.0), min(chance + error, 1.0)])
+        assert row[4:] == tuple(round_significant(bounds, 4).tolist())
+
+
+def test_so_many_values_are_compared_by_critical_differences(
+    study_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_of(MEAN, np.zeros(42), np.random.default_rng(0).normal(size=(4, 42)))
+    for most in (168, 167):
+        monkeypatch.setattr("arena_ranking.critical_difference.MOST_VALUES", most)
+        assert CriticalDifference().suits(study) is (most == 168)
 
 
 @pytest.mark.parametrize("n", [20, 21, 22, 23])

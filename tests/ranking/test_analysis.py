@@ -12,7 +12,7 @@ import pytest
 import arena_ranking
 from arena.errors import UsageError
 from arena.interfaces import Analysis, Ranker
-from arena_ranking.analysis import Ranks
+from arena_ranking.analysis import Ranks, _prizes_of_teams
 from arena_ranking.ranker import SimultaneousRanks
 
 COLUMNS = [
@@ -154,6 +154,13 @@ def test_one_team_with_several_submissions_has_one_prize(study_of, parts):
     prizes = Ranks().run(study, RNG).document["prizes"]
     assert {prize["team"] for prize in prizes} <= {"a", "b"}
     assert sum(prize["share"] for prize in prizes) == pytest.approx(1)
+
+
+def test_prizes_are_of_teams_the_largest_first_and_equal_ones_by_name():
+    teams, shares = ("b", "d", "a", "b", "c"), np.array([0.125, 0.5, 0.25, 0.125, 0.0])
+    assert _prizes_of_teams(teams, shares) == [
+        {"team": "d", "share": 0.5}, {"team": "a", "share": 0.25}, {"team": "b", "share": 0.25}
+    ]  # fmt: skip
 
 
 def test_paired_tests_are_of_the_first_against_all_pairs(study_of, parts):

@@ -15,7 +15,8 @@ from arena.evaluation.row_weights import weighted
 from arena.types import ROW_WEIGHTS, RowContext
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse
-from study_boards import study_of
+from arena_ranking.task_values import values_of_cases
+from study_boards import make_study, study_of
 
 __all__ = ["study_of"]
 
@@ -172,3 +173,19 @@ def test_what_the_rows_have_shown_is_not_allowed_for_again(study_of: Any) -> Non
     assert sets_of(study_of, cases).low.tolist() == [1, 1]  # up to .009 of .7 may be lacking
     cases[:, 0] = 0.0
     assert sets_of(study_of, cases).low.tolist() == [1, 2]
+
+
+def test_values_of_rows_are_compared_over_tasks_of_one_metric() -> None:
+    codes, values = np.array([0, 1, 0, 1, 1]), np.linspace(0, 1, 10).reshape(2, 5)
+    context = RowContext("id", codes, ("y",), ("y",), tasks=codes, task_names=("A", "B"))
+
+    def compared(metrics: dict[str, Any], *, by_task: bool) -> Any:
+        combined = combined_metric(metrics, Combination("mean"), by_task=by_task)
+        study = make_study(combined.for_rows(context), np.zeros(5), values, resamples=2)
+        return values_of_cases(study, np.array([1, 0]))
+
+    for metric, larger in ((SHARE, True), (LOSS, False)):
+        found, is_larger = compared({"one": metric}, by_task=True)
+        assert (found.tolist(), is_larger) == (values[::-1].tolist(), larger)
+    assert compared({"one": SHARE, "two": SHARE}, by_task=True) is None
+    assert compared({"one": SHARE, "two": SHARE}, by_task=False) is None

@@ -67,6 +67,16 @@ def test_leads_that_count_are_exact_and_others_no_larger(scales: tuple[float, fl
             assert (large_leads[j] <= expected[j]).all()
 
 
+def test_a_pair_without_a_precision_never_differs() -> None:
+    errors = np.random.default_rng(0).normal(size=(3, 12))
+    open_pairs, precisions = ~np.eye(3, dtype=bool), np.ones((3, 3))
+    precisions[0, 2] = precisions[2, 0] = 0  # after a pair that differs
+    np.testing.assert_array_equal(
+        compiled_maxima(errors, precisions, open_pairs),
+        np.abs([errors[0] - errors[1], errors[1] - errors[2]]).max(axis=0),
+    )
+
+
 def test_compiled_code_is_for_many_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three submissions and two resamples: 3 x 3 x 2 differences, as many leads."""
     errors, all_of_them = np.zeros((3, 2)), np.arange(3)

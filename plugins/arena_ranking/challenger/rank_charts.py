@@ -80,14 +80,14 @@ def ranks_together(rank: IntArray) -> int:
     >>> ranks_together(np.array([1, 120])), ranks_together(np.array([1, 600]))
     (1, 5)
     """
-    return max(1, -(-int(rank.max(initial=1)) // _MOST_RANKS))
+    return max(1, -(-int(rank.max()) // _MOST_RANKS))
 
 
 def blobs_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     """Draw :func:`frequency_rows`: circles with areas by share, the median, and a bar."""
     labels = [row["team"] for row in rows]
     y = category_axis("team", labels)
-    last = math.ceil(max((max([row["high"], *row["rank"]]) for row in rows), default=1))
+    last = math.ceil(max(max([row["high"], *row["rank"]]) for row in rows))
     x = quantitative("rank", axis=whole_axis(last), scale=rank_scale(last, padding=12))
     legend = {"orient": "top", "values": [0.05, 0.25, 0.5, 1], "format": ".0%", "columns": 2}
     size = {"domain": [0, 1], "range": [0, 400]}
@@ -121,14 +121,14 @@ def heatmap_chart(rows: Sequence[dict[str, Any]], what: str) -> Specification:
     """
     labels = [row["team"] for row in rows]
     ranks = sorted({rank for row in rows for rank in row["rank"]})
-    whole = all(isinstance(rank, int) for rank in ranks) and max(ranks, default=1) <= _MOST_RANKS
+    whole = all(isinstance(rank, int) for rank in ranks) and max(ranks) <= _MOST_RANKS
     x = {
         "field": "rank",
         "type": "ordinal",
-        "scale": {"domain": list(range(1, max(ranks, default=1) + 1)) if whole else ranks},
+        "scale": {"domain": list(range(1, max(ranks) + 1)) if whole else ranks},
         "axis": {"labelAngle": 0, "labelOverlap": True, "ticks": False},
     }
-    largest = max((share for row in rows for share in row["share"]), default=1.0)
+    largest = max(share for row in rows for share in row["share"])
     shares = [share for share in _LEGEND_SHARES if share <= largest] or [largest]
     scale = {"type": "sqrt", "domain": [0, largest], "range": [0, 1]}
     squares = {
@@ -166,7 +166,7 @@ def methods_chart(teams: Sequence[str], ranks: Mapping[str, IntArray]) -> Specif
         {"team": label, "method": names, "rank": [int(ranks[name][position]) for name in names]}
         for position, label in enumerate(labels)
     ]
-    last = max((max(row["rank"]) for row in rows), default=1)
+    last = max(max(row["rank"]) for row in rows)
     # One word a line: the names of methods are side by side, also on a telephone.
     lines_of_name = "split(datum.label, ' ')"
     axis = {"labelAngle": 0, "ticks": False, "labelExpr": lines_of_name}
