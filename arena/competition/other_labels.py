@@ -28,6 +28,8 @@ def other_labels(truth: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     >>> import numpy as np
     >>> [labels.tolist() for labels in other_labels(np.array([0, 1, 1, 2]))]
     [[1, 2, 2, 0], [1, 0, 2, 0]]
+    >>> [labels.tolist() for labels in other_labels(np.array([0, 1, 1]))]
+    [[1, 0, 0], [1, 1, 0]]
     >>> list(other_labels(np.zeros(3)))
     []
     """

@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
+from arena.competition.state import clock_set_back
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
@@ -117,6 +120,17 @@ def test_the_organiser_hears_of_a_clock_before_the_last_event(scenario: Scenario
         Competition.open(scenario.folder, clock=lambda: scenario.clock.now - DAY)
     assert "shows 2026-03-01 23:00 UTC" in notes[0]
     assert "of 2026-03-02 23:00 UTC: set the clock" in notes[0]
+
+
+@pytest.mark.parametrize("last", [(), (timedelta(minutes=1),), (timedelta(seconds=61),)])
+def test_a_clock_is_behind_the_record_by_more_than_a_minute(last: tuple[timedelta, ...]) -> None:
+    event_times = [SimpleNamespace(time=(START + ahead).isoformat()) for ahead in last]
+    store: Any = SimpleNamespace(last_events=lambda most: event_times[:most])
+    note = (
+        "The clock of this machine shows 2026-03-01 23:00 UTC, but the last event of the record is "
+        "of 2026-03-01 23:01 UTC: set the clock. The deadline and the limits of a day follow it."
+    )
+    assert clock_set_back(store, START) == [note] * (last > (timedelta(minutes=1),))
 
 
 def test_a_sign_in_from_the_future_is_over(tmp_path: Path, scenario: Scenario) -> None:

@@ -9,16 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from types import SimpleNamespace
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.record.rebuild import CAUSES, LABELS_ADDED, REBUILT
+from arena.competition.record.rebuild import (
+    CAUSES,
+    LABELS_ADDED,
+    REBUILT,
+    _release_by_instances,
+)
 from arena.interfaces import Scope
+from arena.public_board import releaser
+from arena.types import Usage
 from program import write_csv
-from scenario import IDS, N_ROWS, PUBLIC, TRUTH, Scenario, standings
+from scenario import IDS, N_ROWS, PUBLIC, TRUTH, Scenario, settings_of, standings
 
 MECHANISMS = ["ladder-free", "ladder", "noisy-ladder", "thresholdout", "kaggle", "full"]
 
@@ -75,6 +83,37 @@ def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
                 competition.disqualify(1, "a leak")
             boards.append(competition.leaderboard())
     assert boards[0] == boards[1]
+
+
+@pytest.mark.parametrize(
+    ("teams", "expected"), [(None, [2, 1, 3, 4, 5]), (("a",), [2, 1, 4, 5]), ((), [2, 5])]
+)
+def test_a_mechanism_starts_from_the_first_file_of_the_baseline(
+    monkeypatch: pytest.MonkeyPatch, teams: tuple[str, ...] | None, expected: list[int]
+) -> None:
+    """The others follow in their order: also of the baseline, and of two teams."""
+    history = {1: "a", 2: "zero", 3: "b", 4: "a", 5: "zero"}
+    released = []
+
+    def release_again(releasers: Any, references: Any, **_: Any) -> list[Any]:
+        released.extend((ref.submission, ref.team, ref.late) for ref in references)
+        return [(references[0], ["first"]), (references[1], [None])]
+
+    monkeypatch.setattr(releaser, "make_releaser", lambda *_, **named: named["seed"])
+    monkeypatch.setattr(releaser, "release_again", release_again)
+    settings = settings_of(baseline="zero")
+    solution = SimpleNamespace(usage=np.array([Usage.PUBLIC, Usage.PRIVATE], dtype=np.uint8))
+    facts: Any = SimpleNamespace(
+        **dict.fromkeys(("store", "manager", "seed", "prefix", "scores", "score_changes")),
+        solution=solution,
+        settings=settings,
+        history=lambda: history,
+        ledger=SimpleNamespace(late=lambda: {4}),
+    )
+    assert _release_by_instances(facts, teams) == {2: "first"}
+    assert released == [(number, history[number], number == 4) for number in expected]
+    solution.usage[:] = Usage.PRIVATE
+    assert _release_by_instances(facts, teams) == {}
 
 
 def disqualified(competition: Competition, folder: Path) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.competition.record import adopted_settings
 from arena.competition.record.settings_agreement import check_agreement
+from arena.competition.record.teams import RENAMED, Teams
 from arena.errors import InputError, PluginError
-from scenario import Scenario, settings_of
+from arena.store import Event
+from scenario import MANAGER, Scenario, settings_of
 
 BRACKETS = {"of": "team", "brackets": True}
 AFTER = {"after": "dev", "private_rows": "final"}
@@ -79,3 +83,19 @@ def test_a_plugin_that_is_required_must_be_there_at_the_start(scenario: Scenario
     with pytest.raises(PluginError, match="requires the plugin 'rules'"):
         scenario.create(required=["rules"])
     assert not scenario.folder.exists()
+
+
+@pytest.mark.parametrize("baselines", [["zero", "old"], ["zero", "new"]])
+def test_a_team_that_was_renamed_is_no_baseline(
+    monkeypatch: pytest.MonkeyPatch, baselines: list[str]
+) -> None:
+    renamed = Event(1, "", "host", RENAMED, {"team": "old", "to": "new"}, "", "")
+    ledger = SimpleNamespace(teams=lambda: Teams.of([renamed]))
+    monkeypatch.setattr(adopted_settings, "Ledger", lambda _: ledger)
+    store: Any = SimpleNamespace(meta=lambda _: settings_of().model_dump_json())
+    with pytest.raises(InputError) as refused:
+        adopted_settings.view_settings(store, MANAGER, settings_of(baseline=baselines))
+    assert str(refused.value) == (
+        f"competition.toml: [competition] baseline names {baselines[1]!r}, a team that was renamed "
+        "or merged. Submit the baseline under a new name, and set that name."
+    )

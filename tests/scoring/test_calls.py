@@ -118,6 +118,20 @@ def test_a_metric_that_takes_all_rows_only_keeps_its_scores() -> None:
     assert analysis is None
 
 
+def test_a_metric_has_intervals_if_it_is_defined_on_two_resamples() -> None:
+    distinct_rows = (draw_resamples(N, 10, 3).weights > 0).sum(axis=0)
+    *_, third, second, most = sorted(distinct_rows.tolist())
+    assert third < second < most
+    without = "mae_of_rows is undefined on resamples of the 40 ranked rows."
+    for fewest in (N, most):
+        study, resampling, _ = board(Mae(fewest=fewest), 10, seed=3)
+        assert (study.resampled.shape, resampling.without) == ((M, 0), without)
+    study, resampling, _ = board(Mae(fewest=second), 10, seed=3)
+    assert (study.resampled.shape, resampling.undefined) == ((M, 2), 8)
+    assert resampling.weights is not None
+    assert resampling.weights.shape == (N, 2)
+
+
 @dataclass(frozen=True)
 class Broken:
     """A ranker whose rank sets do not fit, or none."""
