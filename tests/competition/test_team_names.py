@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from arena.intake.folder import team_fault, team_name
+from arena.intake.folder import named_file, team_fault, team_name
 from arena.utils.look_alikes import look_alike, prototypes, skeleton
 from scenario import Scenario
 
@@ -22,6 +24,9 @@ ALIKE = [
     ("O2", "02"),
 ]
 DIFFERENT = [("owls", "owl"), ("ab", "a b"), ("m\u00fcller", "muller"), ("a", "\u0431"), ("1", "2")]
+
+ACCENTS = "The team name has letters with too many accents: use at most eight on one."
+CONTROL = "The team name 'a{}b' contains control characters: remove them."
 
 
 @pytest.mark.few(5)
@@ -82,15 +87,36 @@ def test_the_organiser_hears_of_the_second_once(
 
 
 @pytest.mark.parametrize(
-    ("name", "refused"),
+    ("name", "sentence"),
     [
-        ("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", False),
-        ("\N{TIBETAN LETTER KA}" + "\N{TIBETAN VOWEL SIGN I}" * 8, False),
-        ("Z" + "\N{COMBINING TILDE}" * 9, True),
-        ("Z\N{COMBINING ENCLOSING CIRCLE}" + "\N{COMBINING TILDE}" * 90, True),
+        ("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", None),
+        ("\N{TIBETAN LETTER KA}" + "\N{TIBETAN VOWEL SIGN I}" * 8, None),
+        ("Z" + "\N{COMBINING TILDE}" * 9, ACCENTS),
+        ("Z\N{COMBINING ENCLOSING CIRCLE}" + "\N{COMBINING TILDE}" * 90, ACCENTS),
+        ("x" * 100, None),
+        (
+            "x" * 101,
+            "The team name has 101 characters, but at most 100 are allowed: shorten it.",
+        ),
+        (" \n", "The team name is empty: name the file after the team."),
+        *((f"a{mark}b", CONTROL.format(ascii(mark)[1:-1])) for mark in "\0\n\x85\u2028\u2029"),
+        ("a\u00a0b\u200d", None),
     ],
 )
-def test_letters_that_cover_the_lines_around_them_are_refused(name: str, refused: bool) -> None:
+def test_a_team_name_is_refused_in_a_sentence(name: str, sentence: str | None) -> None:
     fault = team_fault(team_name(name))
-    assert (fault is not None) == refused
-    assert fault is None or "too many accents" in fault.message
+    assert (None if fault is None else fault.message) == sentence
+
+
+def test_a_team_is_shown_by_its_name_or_by_what_can_be_shown_of_it() -> None:
+    for name, shown, n_faults in (
+        (" Zoe ", "Zoe", 0),
+        ("x" * 101, "x" * 99 + "…", 1),
+        ("a\nb", "a\\nb", 1),
+        (" ", "(no name)", 1),
+    ):
+        file = named_file(Path("folder/1.csv"), name)
+        assert (file.team, file.name, len(file.faults)) == (shown, "1.csv", n_faults)
+    assert file.faults[0].message == "The team name is empty. Give a name with --team."
+    assert named_file(Path("f" * 1_001), "a").name == "f" * 999 + "…"
+    assert named_file(Path("f" * 1_000), "a").name == "f" * 1_000
