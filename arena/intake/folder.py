@@ -27,7 +27,9 @@ _SAMPLES = {f"sample_submission.{ending}" for ending in ("csv", "csv.gz", "parqu
 """What ``arena init`` writes for participants, and the forms in which others give it."""
 _DOCUMENTS = {"readme", "license", "licence", "notes", "changelog", "todo"}
 _DOCUMENT_SUFFIXES = {"", ".txt", ".md", ".rst", ".html", ".pdf", ".docx"}
-_NO_NAME = Fault("team name", "The team name is empty. Give a name with --team.")
+OF_NAME = "team name"
+"""The kind of a fault of a team's name."""
+_NO_NAME = Fault(OF_NAME, "The team name is empty. Give a name with --team.")
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -116,7 +118,7 @@ def team_fault(team: str) -> Fault | None:
         message = "The team name has letters with too many accents: use at most eight on one."
     else:
         return None
-    return Fault("team name", message)
+    return Fault(OF_NAME, message)
 
 
 def _in_folder(folder: Path) -> Iterator[SubmissionFile]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from arena.errors import InputError
-from arena.intake.folder import SubmissionFile, named_file
+from arena.intake.folder import OF_NAME, SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
 from arena.utils.file_errors import unreadable
 from arena.utils.text import delimiter_of
@@ -57,7 +57,8 @@ def ordered_by_manifest(
         file = file_of[name]
         if team:
             named = named_file(file.path, team)
-            file = replace(named, name=file.name, faults=file.faults or named.faults)
+            others = tuple(fault for fault in file.faults if fault.kind != OF_NAME)
+            file = replace(named, name=file.name, faults=others or named.faults)
         dated.append((file, received))
     return tuple(sorted(dated, key=lambda file_time: (file_time[1], file_time[0].name)))
 

@@ -16,16 +16,18 @@ NOW = datetime(2025, 4, 1, tzinfo=UTC)
 LONG = Fault(
     "team name", "The team name has 101 characters, but at most 100 are allowed: shorten it."
 )
+LINK = Fault("link", "The file is a broken link: send the file itself.")
 FILES = tuple(
     SubmissionFile(team, Path(name), name, faults)
     for team, name, faults in (
         ("ant", "ant.csv", ()),
         ("bee", "bee/1.csv", ()),
-        ("bee", "bee/2.csv", ()),
+        ("bee", "bee/2.csv", (LINK,)),
         ("x" * 99 + "…", "x" * 101 + ".csv", (LONG,)),
+        ("z" * 99 + "…", "z" * 101 + ".csv", (LONG,)),
     )
 )
-X = FILES[3].name
+X, Z = FILES[3].name, FILES[4].name
 
 
 def refusal(path: Path, now: datetime = NOW) -> str:
@@ -40,20 +42,21 @@ def test_files_have_the_time_and_the_team_of_the_manifest(tmp_path: Path) -> Non
     path.write_text(
         "file,received,team\n"
         f" {X} ,2025-03-02,\n"
+        f"{Z},2025-03-03,Yan\n"
         "bee/2.csv,2025-03-01T12:00:00+02:00, Zoe \n"
         "bee/1.csv, 2025-03-01T10:00:00Z ,\n"
         f"ant.csv,2025-04-01,{'y' * 101}\n",
         encoding="utf-8-sig",
     )
     dated = ordered_by_manifest(FILES, path, NOW)
-    assert [(file.team, file.name, len(file.faults), time) for file, time in dated] == [
-        ("bee", "bee/1.csv", 0, datetime(2025, 3, 1, 10, tzinfo=UTC)),
-        ("Zoe", "bee/2.csv", 0, datetime(2025, 3, 1, 10, tzinfo=UTC)),
-        ("x" * 99 + "…", X, 1, datetime(2025, 3, 2, tzinfo=UTC)),
-        ("y" * 99 + "…", "ant.csv", 1, NOW),
+    assert [(file.team, file.name, file.faults, time) for file, time in dated] == [
+        ("bee", "bee/1.csv", (), datetime(2025, 3, 1, 10, tzinfo=UTC)),
+        ("Zoe", "bee/2.csv", (LINK,), datetime(2025, 3, 1, 10, tzinfo=UTC)),
+        ("x" * 99 + "…", X, (LONG,), datetime(2025, 3, 2, tzinfo=UTC)),
+        ("Yan", Z, (), datetime(2025, 3, 3, tzinfo=UTC)),
+        ("y" * 99 + "…", "ant.csv", (LONG,), NOW),
     ]
-    assert dated[3][0].faults == (LONG,)
-    sentence = "m.csv, row 5: '2025-04-01' is in the future."
+    sentence = "m.csv, row 6: '2025-04-01' is in the future."
     assert refusal(path, NOW - timedelta(microseconds=1)) == sentence
 
 
@@ -69,7 +72,7 @@ REFUSED = {
     "file,received\nant.csv,2025-03-02\nbee/1.csv,2025-03-02\nant.csv,2025-03-01\n": (
         "m.csv, row 4: 'ant.csv' is there twice."
     ),
-    f"file,received\nant.csv,2025-03-02\n{X},2025-03-02\n": (
+    f"file,received\nant.csv,2025-03-02\n{X},2025-03-02\n{Z},2025-03-02\n": (
         "m.csv does not list 'bee/1.csv', 'bee/2.csv': add them, with a time."
     ),
     "".join(
