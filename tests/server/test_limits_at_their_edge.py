@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,8 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from arena.errors import StoreError
 from arena.server import checker
 from arena.server.records.announcements import Announcement
 from arena.server.records.intake import Intake
@@ -29,6 +32,7 @@ from arena.server.web.programs import _trial_of
 from arena.server.web.prose import markdown
 from arena.server.web.provider import Identity
 from arena.server.web.rendering import _size
+from arena.utils.processes import AnswerError, encode
 from web_site import NAME, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -163,16 +167,51 @@ def test_eight_idle_connections_to_a_checker_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[Any] = []
+    timeouts: list[float] = []
     reader = checker.RemoteReader(tmp_path / "none")
-    connection: Any = SimpleNamespace(settimeout=lambda _: None, close=lambda: closed.append(1))
+    connection: Any = SimpleNamespace(settimeout=timeouts.append, close=lambda: closed.append(1))
     monkeypatch.setattr(checker, "_ask", lambda *_: "digest")
     monkeypatch.setattr(checker, "_answer", lambda *_: "what was read")
-    monkeypatch.setattr(checker, "seconds_of", lambda _: (1, 1))
+    monkeypatch.setattr(checker, "seconds_of", lambda _: (1, 10))
     monkeypatch.setattr(reader, "_connection", lambda: (connection, None))
     form: Any = object()
     for _ in range(10):
         assert reader(tmp_path / "f.csv", form) == "what was read"
     assert (len(reader._idle), len(closed)) == (8, 2)
+    assert timeouts == [71.0] * 10  # a tenth more than 10 seconds, and a minute
+
+
+def test_a_checker_is_looked_for_during_half_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: 10.0 * len(pauses), sleep=pauses.append)
+    monkeypatch.setattr(checker, "time", clock)
+    with pytest.raises(StoreError) as refused:
+        checker.RemoteReader(tmp_path / "none.sock")._connection()
+    assert str(refused.value) == (
+        f"The process that reads uploaded files does not answer at {tmp_path}/none.sock (No such "
+        "file or directory). Start it, with the same --data and --checker-user; requests wait "
+        "meanwhile."
+    )
+    assert pauses == [0.1] * 4  # the last look was after 40 seconds, and the one before after 30
+
+
+def test_messages_of_a_checker_have_two_parts_of_a_known_size_at_most() -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        far.settimeout(5.0)  # a test that fails must not wait
+        checker.send_parts(near, b"abc", b"abcd", b"\3")
+        assert checker._receive(far, 3) == b"abc"
+        with pytest.raises(ValueError, match=r"^A message of 4 bytes is longer than 3\.$"):
+            checker._receive(far, 3)
+        assert far.recv(4) == b"abcd"
+        form: Any = SimpleNamespace(max_memory=0)
+        with pytest.raises(AnswerError, match=r"^An answer has 3 parts\.$"):
+            checker._answer(far, form, "")
+        checker.send_parts(near, b"\2", *encode(np.zeros(2)))
+        with pytest.raises(AnswerError, match=r"^An answer is no values and no faults\.$"):
+            checker._answer(far, form, "")
 
 
 def test_a_row_of_invitations_with_a_bad_name_is_named_by_its_number(site: WebSite) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,8 @@ import pytest
 from arena.errors import InputError
 from arena.server import supervisor
 from arena.server.records.layout import Layout
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there
 
 
 def test_the_web_process_and_the_scorer_end_before_the_checker(
@@ -94,6 +98,111 @@ def test_each_end_of_a_process_that_has_run_is_logged(
     ending.run(350)
     assert len(caplog.records) == 3
     assert len(ending.starts) == 4
+
+
+def test_pauses_before_a_new_start_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process is quick that ends within five seconds; a start is at the end of its pause."""
+    ending = Ending(monkeypatch)
+    child, pauses, ending.lasts = ending.child, [], 4.99
+    for _ in range(12):
+        child.look(0)
+        assert child.process is not None
+        ending.now += 4.99
+        child.look(0)
+        pauses.append(round(child.again_at - ending.now, 6))
+        ending.now = child.again_at - 0.01
+        child.look(0)
+        assert child.process is None
+        ending.now = child.again_at
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 60.0, 60.0]
+    ending.now, ending.lasts = 2_048.0, 5.0
+    for now in (2_048.0, 2_053.0, 2_058.0):  # it is started again at once
+        ending.now = now
+        child.look(0)
+        assert (child.pause, child.started) == (60.0 if now == 2_048.0 else 0.0, now)
+
+
+def test_a_quick_end_is_logged_again_after_an_hour(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    child = Ending(monkeypatch).child
+    for now, quick in ((0.0, True), (3_599.0, True), (3_600.0, True), (3_601.0, False)):
+        child._log_end(-9, now, quick=quick)
+    again = "The process scorer race ended with code -9 and is started again"
+    soon = f"{again}, at least every 60 s."
+    assert caplog.messages == [soon, soon, f"{again}."]
+    assert child.logged is None
+
+
+def test_each_process_has_its_arguments_user_and_sockets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners = {"race": supervisor.User("7", 7, gid=8), "cup": supervisor.User("9", 9, gid=10)}
+    monkeypatch.setattr(supervisor, "_owner_of", lambda folder: owners[folder.name])
+    listens: list[Any] = []
+
+    @contextlib.contextmanager
+    def listen(*place: Any) -> Iterator[Any]:
+        listens.append(place)
+        yield SimpleNamespace(fileno=lambda: 10 + len(listens))
+
+    monkeypatch.setattr(supervisor, "listen", listen)
+    served = [
+        supervisor.Served("a", tmp_path / "race", "bwrap"),
+        supervisor.Served("b", tmp_path / "cup"),
+    ]
+    bound: Any = SimpleNamespace(fileno=lambda: 5, getsockname=lambda: (EVERYWHERE, 81))
+    web, reading = supervisor.User("web", 1, gid=2), supervisor.User("reader", 3, gid=4)
+
+    def planned(**how: Any) -> list[Any]:
+        server = supervisor.Supervisor(Layout(tmp_path), served, url="http://a", **how)
+        with contextlib.ExitStack() as stack:
+            children = [*server._planned(stack)]
+        for child in children:
+            sockets = (child.arguments["socket"],) if "socket" in child.arguments else ()
+            assert child.descriptors == sockets
+        return [(c.role, c.name, dict(c.arguments), c.user, c.group) for c in children]
+
+    def scorer(name: str, folder: str, user: Any, group: Any, *, checker: bool) -> Any:
+        arguments = {"folder": str(tmp_path / folder), "name": name, "root": str(tmp_path)}
+        return "scorer", name, arguments | {"checker": checker}, user, group
+
+    def others(user: Any, owner: Any) -> list[Any]:
+        folder = str(tmp_path / "race")
+        local = {"folder": folder, "url": "http://127.0.0.1:81/a", "sandbox": "bwrap"}
+        page = {"socket": 5, "root": str(tmp_path), "competitions": ["a", "b"], "url": "http://a"}
+        return [("runner", "a", local, owner, None), ("web", "", page, user, None)]
+
+    plain = [scorer("a", "race", None, None, checker=False)]
+    plain.append(scorer("b", "cup", None, None, checker=False))
+    assert planned(socket=None) == plain
+    assert planned(socket=bound, with_scorers=False) == others(None, None)
+    assert planned(socket=bound) == [*plain, *others(None, None)]
+    assert listens == []
+    owned = [scorer(name, folder, owners[folder], 2, checker=True)
+             for name, folder in (("a", "race"), ("b", "cup"))]  # fmt: skip
+    all_of_them = planned(socket=bound, web_user=web, checker_user=reading)
+    assert all_of_them[1::2][:2] == owned
+    assert all_of_them[4:] == others(web, owners["race"])
+    assert [(*child[:2], *child[3:]) for child in all_of_them[0:4:2]] == [
+        ("checker", "a", reading, None), ("checker", "b", reading, None),
+    ]  # fmt: skip
+    place = Layout(tmp_path).checker
+    assert listens == [(place("a"), 7), (place("b"), 9)]
+    planned(socket=None, checker_user=reading)
+    assert listens[2:] == [(place("a"), None), (place("b"), None)]
+
+
+def test_a_runner_finds_the_server_that_listens_everywhere_on_this_machine() -> None:
+    for host, port, address in (
+        (EVERYWHERE, 80, "http://127.0.0.1"), ("::", 81, "http://[::1]:81"),
+        ("10.1.2.3", 8_000, "http://10.1.2.3:8000"),
+    ):  # fmt: skip
+        bound: Any = SimpleNamespace(getsockname=lambda host=host, port=port: (host, port, 0, 0))
+        assert supervisor._loopback_of(bound) == address
+    assert [supervisor.is_loopback(host) for host in ("localhost", "127.1.2.3", "128.0.0.1")] == [
+        True, True, False,
+    ]  # fmt: skip
 
 
 class Hanging:
