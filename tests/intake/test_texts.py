@@ -138,3 +138,42 @@ def test_a_target_that_is_named_is_no_column_beside(tmp_path: Path) -> None:
     )
     assert (solution.columns, dict(solution.extra)) == (("event",), {})
     np.testing.assert_array_equal(solution.truth, [1.0])
+
+
+ROWS = "u\nv\nu\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "no_header"),
+    [
+        (f"label\n{ROWS}", ["label"]),
+        ("id,label\n7,u\n9,v\n3,u\n", ["label"]),
+        ("the\tDT\tu\ncat\tNN\tv\n\nof\tIN\tu\n", ["token", "tag", "label"]),
+        ('{"n": 7, "label": "u"}\n{"n": 9, "label": "v"}\n{"n": 3, "label": "u"}\n', ["label"]),
+    ],
+    ids=["a column", "ids that are not used", "no header", "records"],
+)
+def test_rows_without_ids_are_numbered_in_the_order_of_the_file(
+    solve: Solve, send: Send, content: str, no_header: list[str]
+) -> None:
+    roles: dict[str, Any] = {"id": "line", "targets": ("label",), "no_header": tuple(no_header)}
+    solution = solve(content, PredictionKind.LABEL, **roles)
+    assert solution.ids.to_pylist() == ["1", "2", "3"]
+    assert solution.truth.tolist() == [0, 1, 0]
+    for sent in (ROWS, "line,label\n3,u\n1,u\n2,v\n"):
+        read = send(sent, solution, name="t.txt", header=("label",))
+        assert read.values is not None, read.faults
+        assert read.values.tolist() == [[0], [1], [0]]
+    (fault,) = send("u\nv\n", solution, name="t.txt", header=("label",)).faults
+    assert (fault.kind, fault.id) == ("missing id", "3")
+
+
+def test_blocks_of_lines_are_texts_or_lists_of_them(solve: Solve, send: Send) -> None:
+    roles: dict[str, Any] = {"id": "block", "no_header": ("text",)}
+    solution = solve("a cat\nthe cat\n\nno dog\n\n\none\nan\n", TEXT, **roles)
+    assert solution.ids.to_pylist() == ["1", "2", "3"]
+    assert solution.truth.tolist() == ['["a cat", "the cat"]', "no dog", '["one", "an"]']
+    for sent in ("the cat\ndog\nan\n", "the cat\n\ndog\n\nan\n"):
+        read = send(sent, solution, name="t.txt", header=("text",))
+        assert read.values is not None, read.faults
+        assert read.values[:, 0].tolist() == ["the cat", "dog", "an"]
