@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -734,3 +735,97 @@ def test_sizes_of_a_solution_are_whole_numbers_from_one() -> None:
     flat = mask_files.shapes_of(extra)
     assert flat is not None
     assert flat[0].tolist() == [4, 6, 0]
+
+
+def _found(path: Path, files: dict[str, bytes], **options: Any) -> tuple[Any, list[str]]:
+    """Return the masks of a solution, or None, and what is said of its files."""
+    faults, masks_found = FaultList(), None
+    with contextlib.suppress(Refused):
+        masks_found = mask_files.read_masks(
+            zipped(path / "truth.zip", files), ("id", "mask"), faults, max_bytes=10**6, **options
+        )
+    return masks_found, [fault.message for fault in faults.to_tuple()]
+
+
+def test_masks_are_refused_in_a_sentence_beyond_each_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two, three = {"a.npy": npy(np.array([[0, 1, 2]]))}, {"a.npy": npy(np.array([[1, 2, 3]]))}
+    monkeypatch.setattr(mask_files, "_MOST_LABELS", 2)
+    assert _found(tmp_path, two, is_truth=True)[0].labels == (1, 2)
+    assert _found(tmp_path, three, is_truth=True)[1] == [
+        "'a.npy' has 3 values besides 0, and at most 2 can be labels: write one whole number for "
+        "each kind of object."
+    ]
+    monkeypatch.setattr(mask_files, "_MOST_FILES", 2)
+    held = {f"{case}.npy": npy(GOOD) for case in "abc"}
+    assert _found(tmp_path, held)[1] == ["The archive contains 3 files."]
+    del held["c.npy"]
+    assert _found(tmp_path, held)[0].cases == ("a", "b")
+    monkeypatch.setattr(mask_files, "MOST_BYTES", 200)
+    for size, said in (
+        (100, []),
+        (101, [
+            "'a.npy' declares the shape 2 x 101, which takes more than 200 bytes: save it as "
+            "integers of 8 bits."
+        ]),
+    ):  # fmt: skip
+        monkeypatch.setattr(mask_files, "limited_content", lambda opened, *_: opened().read())
+        monkeypatch.setattr(mask_files, "_refuse_size", lambda *_: None)
+        assert _found(tmp_path, {"a.npy": npy(np.ones((2, size), np.uint8))})[1] == said
+
+
+def test_labels_that_are_none_are_named_beside_the_first_twenty(tmp_path: Path) -> None:
+    labels, first = range(1, 22), ", ".join(map(str, range(1, 21)))
+    for value, shown in ((22, "22"), (2**16, "65536"), (1e15, "1e+15"), (2**16 - 1, "65535")):
+        found, said = _found(tmp_path, {"a.npy": npy(np.array([[0, 1, value]]))}, labels=labels)
+        assert found.labels == ()
+        assert said == [
+            f"'a.npy' has the label {shown}, which is none of {first}: write one of them, or 0 "
+            "outside."
+        ]
+
+
+@pytest.mark.parametrize(
+    ("files", "cells", "sentence"),
+    [
+        ({"a.npy": [[0, 0]], "b.npy": [[0, 7]]}, {"a": "", "b": "2 1"}, None),
+        ({"a.npy": [[0, 0]], "b.npy": [[0, 0]]}, {"a": "", "b": ""}, None),
+        (
+            {"a.npy": [[1, 0]], "b.npy": [[0, 255]], "c.npy": [[2, 0]]},
+            {"a:1": "1 1", "a:2": "", "a:255": "", "b:1": "", "b:2": "", "b:255": "2 1",
+             "c:1": "", "c:2": "1 1", "c:255": ""},
+            None,
+        ),
+        (
+            {"a.npy": [[1, 0]], "b.npy": [[0, 255]]}, None,
+            "Some masks have the value 1 and some 255: write the same value in all of them if they "
+            "mean the same.",
+        ),
+        (
+            {"a.npy": 5}, None,
+            "'a.npy' has the shape of a single number: send an image or a volume.",
+        ),
+        (
+            {"a.npy": [[[[[[[[[[1, 2]]]]]]]]]]}, None,
+            "'a.npy' has the shape 1 x 1 x 1 x 1 x 1 x 1 x 1 x 1: send an image or a volume.",
+        ),
+        (
+            {"a.npy": [[1, 0]], "x/a.npy": [[1, 0]]}, {"a": "1 1"},
+            "'a.npy' and 'x/a.npy' are both the mask of one case: send one.",
+        ),
+        (
+            {"a.npy": [[1, -1]], "b.npy": [[0.5, 0]]}, {"a": "", "b": ""},
+            "'a.npy' has negative values: write labels.",
+        ),
+    ],
+)  # fmt: skip
+def test_masks_of_a_solution_have_a_row_for_each_label_of_any_file(
+    tmp_path: Path, files: dict[str, Any], cells: dict[str, str] | None, sentence: str | None
+) -> None:
+    arrays = {name: npy(np.array(pixels)) for name, pixels in files.items()}
+    found, said = _found(tmp_path, arrays, is_truth=True)
+    assert said[:1] == ([] if sentence is None else [sentence])
+    if cells is not None:
+        names, column = found.table.columns
+        assert dict(zip(names.to_pylist(), column.to_pylist(), strict=True)) == cells
