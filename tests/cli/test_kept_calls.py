@@ -15,14 +15,16 @@ import pytest
 from arena.cli.folder import changed_outside, find_folder
 from arena.competition.other_platforms import ImportedSettings
 from arena.competition.programs.local_runs import SubmittedProgram
+from arena.competition.replay import Replay, ReplayedBoard
 from arena.competition.rescore import RankChange
 from arena.competition.submit import Submitted
 from arena.errors import InputError
+from arena.evaluation.similar import SimilarSubmissions
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
 from arena.server.supervisor import User
 from arena.simulation.competition.likeness import Compared, Likeness
-from arena.types import Fault
+from arena.types import Fault, Release
 from arena.utils.formatting import BoardDisplay
 from kept import check_kept
 from program import run_here
@@ -509,6 +511,63 @@ def test_plans_and_outputs_of_results_are_made_as_kept(commands: RecordedCommand
     ):  # fmt: skip
         commands.run(f"score s.csv t.csv --metric mae {options}")
     commands.check_kept("calls-of-outputs.txt")
+
+
+def test_commands_of_the_end_call_and_print_as_kept(commands: RecordedCommands) -> None:
+    commands.monkeypatch.setenv("COLUMNS", "75")
+    pair = SimilarSubmissions(
+        identical=True, submissions=(1, 2), teams=("[b]a", "b"), differing=0.0, correlation=None
+    )
+    result = SimpleNamespace(notes=["[b]One."], to_dict=lambda: {"schema": 1})
+    commands.block("utils.engines.open_engine")
+    commands.function("cli.commands.finalize._report", "the report")
+    commands.function("cli.commands.finalize.show_result")
+    for options, pairs in (
+        ("--wait 2", 0), ("--phase one --no-intervals --workers 2", 2), ("--report r.html", 21),
+        ("--charts c --wide --title T --report r.html", 20), ("--no-intervals --charts c", 0),
+        ("--workers -1", 0),
+    ):  # fmt: skip
+        answers = {"finalize": result, "similar_submissions": [pair] * pairs}
+        board = RecordedObject(commands.lines, {"phase": "two"}, answers)
+        commands.run(f"finalize {options}", in_phase=board)
+    for options, teams in (("", []), ("--team a -t [b]b", ["a", "[b]b"]), ("--apply", ["a"])):
+        admitted = SimpleNamespace(teams=teams, notes=["[b]Near."])
+        commands.run(f"qualify [b]final {options}", qualify=admitted)
+    boards = {
+        "": [
+            {"rank": 1, "team": "[b]a", "submission": 4},
+            {"rank": 2, "team": "b", "submission": 5, "possible_winner": True,
+             "verification": "failed", "verification_note": "No [b]code."},
+            {"rank": 3, "team": "c", "submission": 6, "verification": "verified"},
+            {"rank": 4, "team": "d", "submission": 7},
+        ],
+        "[b]speed": [{"rank": None, "team": "a", "submission": 4}],
+    }  # fmt: skip
+    commands.run("winners", private_leaderboards=boards, publication_warnings=["[b]Wait."])
+    commands.run("winners --phase one", private_leaderboards={}, publication_warnings=[])
+    commands.run("winners 4 --state verified --note ok --phase one --wait 2")
+    for options in ("4", "--state verified", "4 --state wrong"):
+        commands.run(f"winners {options}")
+    rows = [{"team": name, "rank": rank, "score": score} for name, rank, score in (
+        ("[b]a", 1, 0.75), ("b" * 33, 2, 0.5), ("c", None, 0.25),
+    )]  # fmt: skip
+    commands.monkeypatch.setenv("COLUMNS", "140")
+    release = Release(0.5, improved=True)
+    boards_shown = [
+        ReplayedBoard("ladder(eta=0.01)", "team", {1: release, 2: release}, rows),
+        ReplayedBoard(
+            "[b]" + 38 * "k", "competition", {1: replace(release, improved=False)}, rows[1:]
+        ),
+    ]
+    for options, history in (("", [1, 2]), ("--scope team --phase one", [1]), ("", [])):
+        replayed: Any = Replay(
+            title="Race", metric="mae", greater_is_better=False, released=boards_shown[0],
+            replayed=(boards_shown[1],), history=history, notes=("[b]One.",),
+        )  # fmt: skip
+        commands.run(f"replay --mechanism 'ladder(eta=0.01,a=2),kaggle' {options}", replay=replayed)
+    document = SimpleNamespace(notes=["[b]One."], to_dict=lambda: {"title": "Race"})
+    commands.run("replay --mechanism full --json", replay=document)
+    commands.check_kept("calls-of-ends.txt")
 
 
 def test_lists_as_json_and_without_rows_are_printed_as_kept(commands: RecordedCommands) -> None:
