@@ -570,6 +570,45 @@ def test_commands_of_the_end_call_and_print_as_kept(commands: RecordedCommands) 
     commands.check_kept("calls-of-ends.txt")
 
 
+def test_files_are_submitted_here_or_to_a_server_as_kept(commands: RecordedCommands) -> None:
+    commands.function("cli.commands.submit.prepare_readers")
+    protected = {"submit": answer_of(1, "accepted"), "has_submissions": True}
+    full = SimpleNamespace(**{**vars(SETTINGS), "public": SimpleNamespace(mechanism="full")})
+    rounds = replace(answer_of(1, "accepted"), rounds=(answer_of(2, "rejected"),))
+    for options, settings, answers in (
+        ("--team a --key k --phase one --answer q=b=c --answer r=", SETTINGS, protected),
+        ("--team a --wait 2 -C .", SETTINGS, {"submit": answer_of(2, "rejected")}),
+        ("--team a", full, {"submit": rounds, "has_submissions": False}),
+        ("--team a --json", full, {"submit": answer_of(3, "refused"), "has_submissions": True}),
+        ("--team a --answer q", SETTINGS, {}),
+        ("", SETTINGS, {}),
+    ):  # fmt: skip
+        commands.run(f"submit f.csv {options}", settings=settings, **answers)
+    (commands.folder / "token").write_text(" arena_token\n")
+    (commands.folder / "bytes").write_bytes(b"\xff")
+    state = {
+        "status": "accepted", "submission": 7, "score": 0.5, "receipt": None, "place": None,
+        "faults": [], "message": "", "request": "q1",
+    }  # fmt: skip
+    waiting, rejected = (
+        {**state, "status": "waiting", "score": None},
+        {**state, "status": "rejected"},
+    )
+    for sent, waited, options in (
+        (state, None, "--key k --phase one --answer q=b"), (waiting, state, "--wait 2"),
+        (waiting, waiting, "--json"), (waiting, rejected, ""),
+        ({**state, "rounds": [rejected]}, None, ""), (rejected, None, "--json"),
+    ):  # fmt: skip
+        commands.object("client.Client", submit=sent, wait=waited)
+        commands.run(f"submit f.csv --to http://a/race --token-file token {options}")
+    for options in (
+        "--to http://a", "--to http://a --token-file none", "--to http://a --token-file bytes",
+        "--to http://a --team a", "--to http://a -C .", "--token-file token",
+    ):  # fmt: skip
+        commands.run(f"submit f.csv {options}")
+    commands.check_kept("calls-of-submissions.txt")
+
+
 def test_lists_as_json_and_without_rows_are_printed_as_kept(commands: RecordedCommands) -> None:
     row = {"phase": "one", "submission": 1, "team": "[b]a"}
     for name, rows in (

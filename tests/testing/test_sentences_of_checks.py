@@ -39,6 +39,7 @@ from arena.testing import (
     check_plugin,
     check_ranker,
     competitor_problem,
+    mechanisms,
     metrics,
 )
 from arena.testing.analyses import example_study
@@ -413,6 +414,15 @@ def test_a_mistake_of_a_mechanism_is_said_in_a_sentence(
     made: Any, name: str, sentence: str | None
 ) -> None:
     assert failures(check_mechanism(Mechanic(made=made))).get(name) == sentence
+
+
+def test_the_state_of_a_mechanism_may_have_a_hundred_bytes_for_each_team() -> None:
+    def made(state: Any, evaluation: Any) -> Release:
+        # Of each team 16 letters, 76 others, and 8 signs of JSON.
+        more = {evaluation.team: "y" * 76} if evaluation.team else {}
+        return Release(evaluation.score, True, {**state, **more})
+
+    assert mechanisms._keeps_its_state_small(Mechanic(made=made)) == (Outcome.OK, "")
 
 
 # -- analyses and rankers ------------------------------------------------------------------------

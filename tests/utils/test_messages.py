@@ -93,6 +93,12 @@ def test_a_message_of_which_less_was_written_is_no_answer(
         list(pair.messages)
 
 
+def test_a_message_of_nothing_is_no_answer(pair: Pair) -> None:
+    pair.own.sendall(struct.pack("!QQ", 0, 0))
+    with pytest.raises(AnswerError):
+        list(pair.messages)
+
+
 @pytest.mark.parametrize(("n_bytes", "is_emptied"), [(1_000, False), (1_001, True)])
 def test_a_large_file_is_emptied_after_its_message(
     pair: Pair, n_bytes: int, is_emptied: bool, monkeypatch: pytest.MonkeyPatch
