@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
@@ -14,8 +15,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
 from arena.errors import StoreError
+from arena.requests import Answer
 from arena.server import checker
 from arena.server.records.announcements import Announcement
 from arena.server.records.intake import Intake
@@ -25,13 +28,18 @@ from arena.server.records.shared_files import SharedFile
 from arena.server.scorer import shared_folder
 from arena.server.scorer.facts import rules_of
 from arena.server.scorer.shared_folder import FolderReader
+from arena.server.web.body import read_fields, read_result
 from arena.server.web.feed import atom
 from arena.server.web.language import choose
 from arena.server.web.limits import network
+from arena.server.web.operations import Metrics
+from arena.server.web.problems import Problem
 from arena.server.web.programs import _trial_of
 from arena.server.web.prose import markdown
 from arena.server.web.provider import Identity
 from arena.server.web.rendering import _size
+from arena.server.web.shared import _SHARED, SharedAnswers
+from arena.server_section import ServerSection
 from arena.utils.processes import AnswerError, encode
 from web_site import NAME, WebSite
 
@@ -311,3 +319,77 @@ def test_two_hundred_pages_of_a_board_are_kept(site: WebSite) -> None:
     competition.keep("another", ("", "", "", 0, 1), b"")
     competition.keep("another", ("", "", "", 1, 1), b"")
     assert len(competition._kept) == 2
+
+
+def test_two_hundred_answers_for_everybody_are_kept(site: WebSite) -> None:
+    shared = SharedAnswers(site.site, Metrics())
+    scope = {_SHARED: (site.site.competitions[NAME], 1)}
+    start: Any = {"status": 200, "headers": []}
+    for number in range(201):
+        shared.keep(scope, ("/", b"", "en", str(number)), start, {"body": b""}, kind="page")
+        assert len(shared._kept) == (number % 200) + 1
+
+
+def test_an_overview_has_the_newest_of_each_list(
+    site: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def answers(team: str | None, *, limit: int) -> list[Answer]:
+        """Return rejected files for 21 reasons, the last of them once less than the others."""
+        asked.append(limit)
+        reasons = [({"kind": f"reason-{number:02}."},) for number in range(21)]
+        files = [
+            Answer(f"r{number}", number, "t", "submit", "rejected", "", "", faults=reason)
+            for number, reason in enumerate(reasons)
+        ]
+        return [files[number % 21] for number in range(limit)] if team is None else []
+
+    def after(_name: str, _cursor: int, limit: int) -> list[Any]:
+        asked.append(limit)
+        return []
+
+    monkeypatch.setattr(site.site.competitions[NAME].published, "answers", answers)
+    monkeypatch.setattr(site.site.intake, "after", after)
+    page = site.browser(site.person("Olga", organiser=True)).get(f"/{NAME}/admin").text
+    assert asked == [2_000, 50, 20]
+    # 2,000 = 95 * 21 + 5: the first five reasons have 96 files each.
+    assert "Of the last 2000 submissions" in page
+    assert [f"reason-{number:02}." in page for number in (0, 19, 20)] == [True, True, False]
+
+
+def request_of(content_type: str, body: bytes) -> Request:
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        return messages.pop()
+
+    headers = [(b"content-type", content_type.encode())]
+    return Request({"type": "http", "headers": headers}, receive)
+
+
+def test_forms_have_a_largest_size(site: WebSite) -> None:
+    """65,536 bytes without a file; of a result 524,288 in a field, and 100 more with its output."""
+    limits = ServerSection(join="open")
+
+    def status(reading: Any) -> int:
+        try:
+            asyncio.run(reading)
+        except Problem as problem:
+            return problem.status
+        return 200
+
+    def of_form(n_bytes: int) -> int:
+        body = b"result=".ljust(n_bytes, b"x")
+        return status(read_fields(request_of("application/x-www-form-urlencoded", body), limits))
+
+    def of_result(*lengths: int) -> int:
+        start = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
+        body = b"".join(start + b"x" * length + b"\r\n" for length in lengths) + b"--b--\r\n"
+        request = request_of("multipart/form-data; boundary=b", body)
+        return status(read_result(request, site.site, limits, 100))
+
+    assert [of_form(n_bytes) for n_bytes in (65_536, 65_537)] == [200, 413]
+    assert [of_result(n_bytes) for n_bytes in (524_288, 524_289)] == [200, 400]
+    # A field has 51 bytes around it, and the form 7 at its end: 524,388 - 2 * 51 - 7.
+    assert [of_result(262_144, n_bytes) for n_bytes in (262_135, 262_136)] == [200, 413]

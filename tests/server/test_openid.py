@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +20,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 from pydantic import ValidationError
+from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
@@ -29,6 +32,8 @@ from arena.server.check import problems
 from arena.server.records.layout import OIDC_SECRET
 from arena.server.records.names import RefusedError
 from arena.server.web import openid, provider_pages
+from arena.server.web.problems import Problem
+from arena.server.web.site import Buckets
 from arena.server_section import ServerSection
 from fake_provider import (
     CALLBACK,
@@ -44,6 +49,7 @@ from fake_provider import (
 from web_site import NAME, RULES, WebSite
 
 START = "/sign-in/oidc"
+ISSUER = "https://id.example.org"
 
 
 @pytest.fixture(scope="module")
@@ -925,6 +931,95 @@ def test_no_answer_that_was_changed_on_its_way_signs_in(site: Any, provider: Fak
         assert "__Host-arena" not in client.cookies
         tried += 1
     assert tried > 55
+
+
+def test_the_clocks_of_the_provider_and_the_server_may_differ_by_a_minute() -> None:
+    now = datetime(2026, 5, 6, 12, tzinfo=UTC)
+    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
+    flow, provider = provider_pages.Flow.begin("/"), openid.Provider(settings, CALLBACK)
+    public = {"keys": [keys()["RS256"].as_dict(private=False)]}
+
+    def is_taken(ends: int, begins: int) -> bool:
+        """Return whether a token counts that ends and begins so many seconds from now."""
+        seconds = int(now.timestamp())
+        claims = {
+            "iss": settings.oidc_issuer, "aud": CLIENT, "sub": "ada", "nonce": flow.nonce,
+            "exp": seconds + ends, "iat": seconds + begins, "nbf": seconds + begins,
+        }  # fmt: skip
+        text = token({"alg": "RS256", "kid": "rsa"}, claims, rsa_signature)
+        try:
+            return provider._claims({"id_token": text}, public, flow, now) == claims
+        except openid.ProviderError:
+            return False
+
+    times = ((-59, -90), (-60, -90), (300, 60), (300, 61))
+    assert [is_taken(*seconds) for seconds in times] == [True, False, True, False]
+
+
+def test_metadata_are_kept_for_an_hour_and_failures_for_five_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fault = openid.ProviderError("unreachable", "it is down")
+    discovered: list[Any] = [fault, {"at": 1}, {"at": 2}]
+    now = 100.0
+
+    async def discover() -> Any:
+        found = discovered.pop(0)
+        if found is fault:
+            raise found
+        return found
+
+    provider = openid.Provider(ServerSection(), CALLBACK)
+    monkeypatch.setattr(provider, "_discover", discover)
+    # Not the clock of the process: the thread of the provider would wait by it.
+    monkeypatch.setattr(openid, "time", SimpleNamespace(monotonic=lambda: now))
+
+    def at(seconds: float) -> Any:
+        nonlocal now
+        now = seconds
+        try:
+            return asyncio.run(provider.metadata())
+        except openid.ProviderError as error:
+            return error.reason
+
+    assert [at(seconds) for seconds in (100.0, 104.9, 105.0, 3_704.9, 3_705.0)] == [
+        "it is down", "it is down", {"at": 1}, {"at": 1}, {"at": 2},
+    ]  # fmt: skip
+
+
+QUERIES: dict[str, int] = {
+    "code=" + "x" * 4_096: 200, "code=" + "x" * 4_097: 403, "code=a&code=b": 403, "code=": 403,
+    f"code=a&iss={ISSUER}": 200, f"code=a&iss={ISSUER}&iss=x": 403, "code=a&iss=": 403,
+    "error=unauthorized_client": 503, "error=invalid_scope": 503,
+    "error=unsupported_response_type": 503, "error=server_error": 503,
+    "error=temporarily_unavailable": 503, "error=access_denied&code=a": 403,
+}  # fmt: skip
+"""What a provider sends a browser back with -> the status of the answer to it."""
+
+
+def test_a_provider_sends_back_one_code_of_a_bounded_length() -> None:
+    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
+
+    def status(query: str) -> int:
+        request: Any = SimpleNamespace(query_params=QueryParams(query))
+        try:
+            assert provider_pages._code(request, settings) == query[5:].partition("&")[0]
+        except Problem as problem:
+            return problem.status
+        return 200
+
+    assert {query: status(query) for query in QUERIES} == QUERIES
+
+
+def test_an_address_has_sixty_steps_of_sign_ins_a_minute() -> None:
+    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
+    web: Any = SimpleNamespace(provider=lambda: settings, buckets=Buckets(clock=lambda: 0.0))
+    request: Any = SimpleNamespace(client=SimpleNamespace(host="192.0.2.1"))
+    for _ in range(60):
+        assert provider_pages._settings(web, request) is settings
+    with pytest.raises(Problem) as refused:
+        provider_pages._settings(web, request)
+    assert refused.value.status == 429
 
 
 def test_claims_are_completed_by_userinfo() -> None:
