@@ -145,8 +145,8 @@ def with_arrived_labels(stored: Solution, read: Solution) -> Arrival:
     if corrected.any():
         first = read.ids[int(corrected.argmax())].as_py()
         raise InputError(
-            f"The file has another label for {plural(int(corrected.sum()), 'row')} that "
-            f"already has one, such as id {show(first)}. To correct labels, use arena rescore."
+            f"The file has another label for {plural(int(corrected.sum()), 'row')} with a label, "
+            f"such as id {show(first)}. To correct labels, use arena rescore."
         )
     chosen = has_label & stored.pending[rows]
     new = rows[chosen]

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.arrivals import Arrival
+from arena.competition.arrivals import Arrival, with_arrived_labels
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.config import ServerSection
 from arena.errors import InputError, UsageError
+from arena.intake import read_solution
 from arena.server.scorer.facts import facts
+from arena.types import PredictionKind, Solution, SolutionColumns
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
 from scenario import MANAGER, Scenario
@@ -204,3 +206,75 @@ def test_labels_concern_the_phases_with_their_rows() -> None:
     assert arrival.concerns(phase({"x"}, {"final"}))
     assert arrival.concerns(phase({"dev"}, set()))
     assert not arrival.concerns(phase({"x"}, {"y"}))
+
+
+STORED = "id,y,Usage\na,1.5,Public\nb,,Public\nc,,Private\nd,2,Private\ne,,Ignored\nf,,Private\n"
+
+
+def read(folder: Path, content: str) -> Solution:
+    path = folder / "solution.csv"
+    path.write_text(content)
+    columns = SolutionColumns(targets=("y",), pending_labels=True)
+    return read_solution(path, kind=PredictionKind.VALUE, columns=columns)
+
+
+def test_labels_of_a_file_fill_the_rows_that_lack_one(tmp_path: Path) -> None:
+    """One is repeated, one is still to come, and one is of a row that does not count."""
+    stored = read(tmp_path, STORED)
+    assert stored.pending.tolist() == [False, True, True, False, False, True]
+    some = read(tmp_path, "id,y,Usage\nc,4,Private\ne,9,Public\na,1.5,Public\nf,,Private\n")
+    arrival = with_arrived_labels(stored, some)
+    assert (arrival.labels, arrival.solution.sha256) == ({"private": 1}, some.sha256)
+    assert arrival.solution.truth[[0, 2, 3]].tolist() == [1.5, 4.0, 2.0]
+    assert arrival.solution.pending.tolist() == [False, True, False, False, False, True]
+    assert stored.pending.tolist() == [False, True, True, False, False, True]
+    others = read(tmp_path, "id,y\nf,6\nb,3\n")
+    arrival = with_arrived_labels(arrival.solution, others)
+    assert list(arrival.labels.items()) == [("private", 1), ("public", 1)]
+    assert arrival.solution.truth[[0, 1, 2, 3, 5]].tolist() == [1.5, 3.0, 4.0, 2.0, 6.0]
+    assert not arrival.solution.pending.any()
+    assert arrival.sentence == "2 labels (private: 1, public: 1); 0 rows without a label."
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("id,y\nx,1\n", "1 id of the file, such as 'x', is not in the solution."),
+        ("id,y\nb,1\nz,1\nx,1\n", "2 ids of the file, such as 'z', are not in the solution."),
+        (
+            "id,y\nb,1\nd,2.5\n",
+            "The file has another label for 1 row with a label, such as id 'd'. To correct labels, "
+            "use arena rescore.",
+        ),
+        (
+            "id,y\nd,2.5\nb,1\na,1\n",
+            "The file has another label for 2 rows with a label, such as id 'd'. To correct "
+            "labels, use arena rescore.",
+        ),
+        (
+            "id,y,Usage\nb,1,Public\nc,1,Public\nf,1,Public\n",
+            "The file has another usage for 2 rows of the solution, such as id 'c': the usage of a "
+            "row does not change.",
+        ),
+        (
+            "id,y,Usage\nb,1,Public\nd,2,Public\n",
+            "The file has another usage for 1 row of the solution, such as id 'd': the usage of a "
+            "row does not change.",
+        ),
+        ("id,y\na,1.5\ne,1\nb,\n", "The file has no label for a row that lacks one."),
+        (
+            "id,z\nb,1\n",
+            "The targets of the file are not those of the solution: name the columns as there.",
+        ),
+    ],
+)
+def test_a_file_of_labels_is_refused_in_a_sentence(
+    tmp_path: Path, content: str, sentence: str
+) -> None:
+    stored, path = read(tmp_path, STORED), tmp_path / "labels.csv"
+    path.write_text(content)
+    columns = SolutionColumns(pending_labels=True)
+    labels_read = read_solution(path, kind=PredictionKind.VALUE, columns=columns)
+    with pytest.raises(InputError) as refused:
+        with_arrived_labels(stored, labels_read)
+    assert str(refused.value) == sentence

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from arena.intake.alignment import _are_row_numbers, _damage
-from arena.intake.alterations import common_cause
+from arena.intake.alterations import ALTERATIONS, common_cause, reasons_of
 from arena.intake.equal_texts import first_written, locate_equal
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
@@ -231,6 +231,128 @@ def test_ids_are_found_in_another_way_of_writing(
 ) -> None:
     found = locate_equal(pa.array(texts, pa.string()), pa.array(expected, pa.string()))
     assert found.tolist() == positions
+
+
+ZEROS = (
+    "leading zeros were lost or added, e.g. by opening the CSV file in a spreadsheet: write them "
+    "as the sample submission has them, as text"
+)
+SPACES, AS_SAMPLE = "differs only in case or spaces", "write it as the sample submission"
+OTHER_NUMBERS = (
+    "numbers are written in another way, such as 1e3 for 1000: write them as the sample submission"
+)
+ALTERED = [  # an altered text, the original, the reason and the cause
+    (" ab", "ab", "there are spaces around it", SPACES),
+    ("7", "007", ZEROS, ZEROS),
+    ("0007a", "7a", ZEROS, ZEROS),
+    (
+        "-7.00", "-7",
+        "it is a decimal number here or in the solution: write 1 or 1.0, as the sample submission",
+        "they are decimal numbers here or in the solution: write 1 or 1.0, as the sample "
+        "submission",
+    ),
+    (
+        "7.0", "007",
+        "leading zeros were lost or added and it is written as a decimal number: write the column "
+        "as text",
+        ZEROS,
+    ),
+    ("AB", "ab", "upper and lower case must match", SPACES),
+    ("AB ", "ab", "there are spaces around it, and upper and lower case must match", SPACES),
+    (
+        '="001"', "001",
+        'it is a formula of a spreadsheet: write 001 and not ="001"',
+        'there are formulas of a spreadsheet: write 001 and not ="001"',
+    ),
+    (
+        "a\u200db", "ab",
+        f"it has an invisible character: {AS_SAMPLE}",
+        "there are invisible characters: write the texts of the sample submission",
+    ),
+    *(
+        (
+            altered, original,
+            "only one of both has an offset from UTC: write times as the sample submission",
+            "times have an offset from UTC here or in the solution only: write them as the sample "
+            "submission",
+        )
+        for altered, original in (
+            ("2024-01-01T05:30:00Z", "2024-01-01 05:30"),
+            ("2024-01-01 05:30:01.5+0100", "2024-01-01T05:30:01.5"),
+            ("2024-01-01T00:00:00.000-05:30", "2024-01-01"),
+        )
+    ),
+    *(
+        (altered, original, f"the number is written in another way: {AS_SAMPLE}", OTHER_NUMBERS)
+        for altered, original in (
+            ("1e3", "1000"), (".5", "0.50"), ("-0", "0"), ("+2.", "2"),
+            ("9007199254740991", "9007199254740991.0e0"),
+        )
+    ),
+    (
+        "\uff17a", "7a",
+        "it has characters that look like others, such as a non-breaking space or wide digits: "
+        "copy the text from the sample submission",
+        "there are characters that look like others, such as non-breaking spaces or wide digits: "
+        "copy the texts from the sample submission",
+    ),
+    *(
+        (
+            altered, original,
+            "it was read in a wrong encoding: read and write UTF-8",
+            "the texts were read in a wrong encoding, such as \u00c3\u00a9 for \u00e9: read and "
+            "write UTF-8",
+        )
+        for altered, original in (
+            ("\u00c3\u00a9", "\u00e9"), ("\u00e2\u201a\u00ac", "\u20ac"),
+            ("\u00c3\u0081", "\u00c1"),
+        )
+    ),
+    *(
+        (
+            altered, "ab",
+            "it has quotation marks or brackets around it: write it without them",
+            "there are quotation marks or brackets around the texts: write them without",
+        )
+        for altered in ("b'ab'", '"ab"', "[ab]", "\u2018ab\u2019", "(ab")
+    ),
+    *(
+        (
+            altered, original,
+            "it has the ending or the folder of a file here or in the solution: write it as the "
+            "sample submission",
+            "there are endings or folders of files here or in the solution only: write the texts "
+            "of the sample submission",
+        )
+        for altered, original in (
+            ("x/ab.nii.gz", "ab"), ("ab", "ab.jpeg2"), ("C:\\x\\ab", "ab"),
+        )
+    ),
+    *(
+        (altered, original, None, None)
+        for altered, original in (
+            ("ab", "abc"), ("ab.jpeg20", "ab"), ("ab.1", "ab"),
+            ("9007199254740992", "9007199254740992.0e0"), ("1e1000", "2e1000"),
+            ("2024-01-01T05:30:00Z", "2024-01-01"),
+        )
+    ),
+]  # fmt: skip
+
+
+def test_what_has_happened_to_a_text_is_said() -> None:
+    for number, (altered, original, reason, cause) in enumerate(ALTERED):
+        texts = (altered, original) if number % 2 else (original, altered)
+        text, other = (pa.array([text], pa.string()) for text in texts)
+        reasons = reasons_of(text, other)
+        alteration = None if reasons[0] < 0 else ALTERATIONS[reasons[0]]
+        assert (alteration and alteration.reason) == reason, texts
+        assert common_cause(reasons) == cause, texts
+    assert reasons_of(pa.array(["a"]), pa.array([], pa.string())).tolist() == [-1]
+    texts, others = pa.array(["AB", "x", " cd"]), pa.array(["cd", "ab"])
+    found = [
+        None if place < 0 else ALTERATIONS[place].reason for place in reasons_of(texts, others)
+    ]
+    assert found == ["upper and lower case must match", None, "there are spaces around it"]
 
 
 def test_the_first_way_of_writing_a_time_is_kept() -> None:
