@@ -22,6 +22,7 @@ from arena.errors import InputError
 from arena.evaluation.similar import SimilarSubmissions
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
+from arena.scoring.result import RejectedFile
 from arena.server.supervisor import User
 from arena.simulation.competition.likeness import Compared, Likeness
 from arena.types import Fault, Release
@@ -607,6 +608,60 @@ def test_files_are_submitted_here_or_to_a_server_as_kept(commands: RecordedComma
     ):  # fmt: skip
         commands.run(f"submit f.csv {options}")
     commands.check_kept("calls-of-submissions.txt")
+
+
+def test_every_option_of_score_validate_and_rank_reaches_them_as_kept(
+    commands: RecordedCommands,
+) -> None:
+    lines, patch = commands.lines, commands.monkeypatch
+    (commands.folder / "b.csv").write_text("team,bracket\n[b]a,x\n")
+    for name in ("s.csv", "t.csv"):
+        (commands.folder / name).touch()
+    columns = (
+        "--id i --target a,b --target c --usage u --positive p --classes n,p --cluster c "
+        "--tasks k --weight w --soft-labels q,r --no-header i,a --columns x,y"
+    )
+    board = "--resamples 20 --level 0.9 --seed 3 --ranker bootstrap --decimals 2 --unit s"
+    result = SimpleNamespace(standings=[1], rejected=[1])
+    for name in ("score", "rank"):
+        place = f"cli.commands.{name}"
+        patch.setattr(f"arena.{place}.replace", recorded_function(lines, "replace", result))
+        commands.function(f"{place}.board_report_if", "the report")
+        commands.function(f"{place}.show_result")
+    for name in ("score", "validate"):
+        commands.function(f"cli.commands.{name}.prepare_readers")
+    commands.function("cli.commands.score.score_files", result)
+    commands.function("cli.commands.rank.read_cases", "the cases")
+    commands.function("cli.commands.rank.rank_table", result)
+    commands.block("cli.commands.score.resumable")
+    commands.block("utils.engines.open_engine")
+    score = "score s.csv t.csv --metric mae"
+    for options in (
+        f"--metric rmse {columns} {board} --combine mean --weights mae=2 --brackets b.csv "
+        "--lower-is-better --split all --db d --no-intervals --full-bootstrap "
+        "--workers 2 --engine dask --scheduler a:1 --resume r",
+        "--greater-is-better --no-stratify --report r.html --strict --time t", "--stratify",
+    ):  # fmt: skip
+        commands.run(f"{score} {options}")
+    valid, rejected = ["a.csv"] * 1_200, [RejectedFile("[b]b.csv", (Fault("k", "Mend it."),))]
+    for files, options in (
+        ((valid, ()), ""),
+        ((valid[:1], rejected), columns),
+        (((), rejected), "--json"),
+    ):
+        commands.function("cli.commands.validate.validate_files", files)
+        commands.run(f"validate s.csv t.csv --metric mae {options}")
+    for options in (
+        "", f"{board} --lower-is-better --aggregate median --ties min --missing baseline "
+        "--baseline b --combine mean_rank --weights k=2 --opposite k,l --value-range 0 inf "
+        "--algorithm a --case c --value v --task k --cluster g --repeat r "
+        "--algorithm-from folder --records x.y --no-header a,b --format table --workers 2",
+        "--greater-is-better --missing -1.5 --strict --time t", "--missing none", "--weights k",
+    ):  # fmt: skip
+        commands.run(f"rank t.csv {options}")
+    result.standings = []
+    commands.run("rank t.csv")
+    commands.check_kept("calls-of-scores.txt")
 
 
 def test_lists_as_json_and_without_rows_are_printed_as_kept(commands: RecordedCommands) -> None:
