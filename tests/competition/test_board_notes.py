@@ -17,6 +17,8 @@ from arena.errors import PluginError
 from arena.public_board.advice import FULL_WARNING
 from arena.report.competition import finalized_report, public_competition_report
 from arena.report.html_page import page
+from arena.scoring import reversed_scores
+from arena.scoring.reversed_scores import may_be_reversed, reversed_board
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.types import SolutionColumns
@@ -175,3 +177,39 @@ def test_a_check_that_fails_is_named_without_what_it_may_quote(
     assert leaders == [2]
     public.mechanism = "ladder"
     assert board_notes.board_notes(state, rows) == ("A note.",)
+
+
+def test_a_board_is_reversed_if_its_best_area_is_far_below_one_half() -> None:
+    """Of 3 positive and 4 negative rows random predictions have a standard error of sqrt(8/144)."""
+    classes = ("benign", "malignant")
+    usage = np.arange(9) < 7
+    two: Any = SimpleNamespace(
+        targets=(SimpleNamespace(classes=classes),), columns=("y",),
+        truth=np.array([1, 0, 1, 0, 1, 0, 0, 1, 1]),
+    )  # fmt: skip
+    bound = 0.5 - 1.5 * np.sqrt(8 / 144)
+    warning = (
+        f"Flipped? The best score is {bound:.3f}, but random predictions have 0.5. The "
+        "teams may have predicted benign: column y is P(malignant), unless --positive selects the "
+        "other class."
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reversed_scores, "_FAR", 1.5)  # with four no area of so few rows is far
+        below = np.nextafter(bound, 0)
+        assert reversed_board("roc_auc", below, two, usage) == warning
+        assert reversed_board("roc_auc(average=macro)", below, two, usage) == warning
+        assert reversed_board("roc_auc", bound, two, usage) is None
+        for metric, best, solution, rows in (
+            ("pr_auc", below, two, usage),
+            ("roc_auc", None, two, usage),
+            ("roc_auc", 0.0, two, two.truth == 1),
+            ("roc_auc", 0.0, two, two.truth == 0),
+            ("roc_auc", 0.0, SimpleNamespace(**{**vars(two), "targets": two.targets * 2}), usage),
+            *(
+                ("roc_auc", 0.0, SimpleNamespace(
+                    **{**vars(two), "targets": (SimpleNamespace(classes=named),)}), usage)
+                for named in (None, ("a", "b", "c"))
+            ),
+        ):  # fmt: skip
+            assert reversed_board(metric, best, solution, rows) is None
+    assert [may_be_reversed("roc_auc", best) for best in (None, 0.5, 0.499)] == [False, False, True]

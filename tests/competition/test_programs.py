@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +18,12 @@ from arena.competition.exports.verify import verify_bundle
 from arena.competition.programs import program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
 from arena.competition.programs.reruns import _compared
-from arena.competition.programs.runners import add_runner
+from arena.competition.programs.runners import (
+    add_runner,
+    digest_of_inputs,
+    run_of,
+    token_digests,
+)
 from arena.competition.record.programs import ProgramRun, figures_in, runs_in
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
@@ -27,7 +33,9 @@ from arena.requests import Request
 from arena.runner import Runner, RunnerKey
 from arena.store import Store
 from arena.store.events import TimeCheck
+from arena.store.signatures import signature_of
 from arena.types import Fault
+from arena.utils.file_digest import file_sha256
 from arena.utils.parallel import NoProgress
 from scenario import IDS, N_ROWS, Scenario
 from scripted_sandbox import ScriptedSandbox, manager_with, write_program
@@ -577,3 +585,79 @@ def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyP
         assert str(refusal.value) == f"{message}: run arena programs run, or start a runner."
     state.settings.programs.sandbox = ""
     program_runs.require_no_waiting(state)
+
+
+def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: Path) -> None:
+    """Each of them by itself, and the first of several."""
+    runner = json.loads(add_runner(tmp_path, "r-1").read_text())
+    assert add_runner(tmp_path, "r-1").read_text() == json.dumps(runner)
+    assert token_digests(tmp_path) == {"r-1": hashlib.sha256(runner["token"].encode()).hexdigest()}
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "a.csv").write_text("1")
+    output = tmp_path / "output"
+    output.write_text("id,y\n")
+    program: Any = SimpleNamespace(program="p", sha256="ab", phase="")
+    section = SimpleNamespace(inputs="inputs", environment="python")
+    settings = SimpleNamespace(programs=section)
+    state: Any = SimpleNamespace(
+        folder=tmp_path, in_phase=lambda _: SimpleNamespace(settings=settings)
+    )
+    good = {
+        "end": "ok", "runner": "r-1", "program": "p", "sha256": "ab", "kind": "hidden",
+        "inputs": digest_of_inputs(tmp_path / "inputs"), "environment": "python",
+        "seconds": 1.5, "cpu_seconds": 1, "peak_mb": 20, "output_sha256": file_sha256(output),
+        "sandbox": "bwrap", "versions": {"a": "1"}, "limits": {"seconds": 9}, "started": "now",
+    }  # fmt: skip
+
+    def run(given: Mapping[str, Any], *, key: str = runner["key"], **named: Any) -> ProgramRun:
+        signature = signature_of(given, bytes.fromhex(key))
+        return run_of(state, program, given, signature, **{"output": output, **named})
+
+    about = {
+        key: good[key]
+        for key in ("kind", "runner", "sandbox", "versions", "inputs", "environment", "limits")
+    } | {"started": "now", "output_sha256": good["output_sha256"]}
+    expected = ProgramRun("ok", 1.5, cpu_seconds=1.0, peak_mb=20.0, output=output, about=about)
+    assert run(good) == expected
+    repeated = {**good, "kind": "verify"}
+    assert run(repeated, kind="verify").about == {**about, "kind": "verify"}
+    failed = {**good, "end": "time", "output_sha256": None}
+    assert run(failed, output=None).end == "time"
+    unsigned = "The result is not signed by the runner r-1."
+    another = "The result is that of another program."
+    changed = "The runner had other inputs, or another environment, than the competition has now."
+    damaged = "The output was changed or damaged after the runner sent it."
+    for fields, named, reason in (
+        ({"end": "lost", "runner": "x"}, {}, "Two runners were lost with this program."),
+        *(
+            ({"runner": name}, {},
+             f"The result names the runner {name}, which this competition does not have.")
+            for name in ("r-2", "../runners/r-1", "None")
+        ),
+        ({"kind": "verify"}, {"key": "00"}, unsigned),
+        ({"kind": "verify"}, {}, another),
+        ({"program": "q", "inputs": "x"}, {}, another),
+        ({"sha256": "AB"}, {}, another),
+        ({"inputs": "x", "end": "machine"}, {}, changed),
+        ({"environment": "r"}, {}, changed),
+        ({"end": "machine", "seconds": -1}, {}, "The machine of the runner failed."),
+        ({"end": "machine", "reason": ""}, {}, "The machine of the runner failed."),
+        ({"end": "machine", "reason": "x" * 1_001}, {}, "x" * 1_000),
+        *(
+            ({name: wrong, "output_sha256": ""}, {}, "The result lacks its figures.")
+            for name, wrong in (("seconds", None), ("cpu_seconds", -1), ("peak_mb", "1"))
+        ),
+        ({}, {"output": None}, damaged),
+        ({"output_sha256": "ab"}, {}, damaged),
+    ):  # fmt: skip
+        lost = run({**good, **fields}, **named)
+        assert lost == ProgramRun.lost(reason), reason
+
+
+@pytest.mark.parametrize("name", ["", ".a", "-a", "a/b", "a b", "a" * 101])
+def test_a_runner_has_a_name_of_letters_and_digits(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        add_runner(tmp_path, name)
+    sentence = f"A runner cannot be called {name!r}: use letters, digits and . _ -"
+    assert str(refusal.value) == sentence
+    assert add_runner(tmp_path, "a" * 100).is_file()
