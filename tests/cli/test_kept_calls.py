@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shlex
 import signal
 from dataclasses import replace
@@ -707,6 +708,59 @@ def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCo
     ):  # fmt: skip
         commands.run(f"init {arguments}")
     commands.check_kept("calls-of-init.txt")
+
+
+def test_init_creates_what_its_options_say_as_kept(commands: RecordedCommands) -> None:
+    for name in ("hidden", "shown"):
+        (commands.folder / name).mkdir()
+        (commands.folder / name / "rows.csv").touch()
+    for name, text in (("plain", ""), ("own", '[public]\nmechanism = "ladder"\n')):
+        (commands.folder / f"{name}.toml").write_text(f'[metric]\nname = "mae"\n{text}')
+    own_settings = SimpleNamespace(
+        programs=SimpleNamespace(inputs="i", sample="files/s"),
+        server=SimpleNamespace(rules="rules.md"), data=SimpleNamespace(usage="part"),
+    )  # fmt: skip
+    created = RecordedObject(commands.lines, {"settings": own_settings}, {})
+
+    def create(folder: Path, solution: Path, settings: Any, **others: Any) -> Any:
+        changes = settings.model_dump(mode="json", exclude_defaults=True)
+        commands.lines.append(f"  {json.dumps(changes)}")
+        return recorded_function(commands.lines, "create", created)(folder, solution, **others)
+
+    commands.monkeypatch.setattr("arena.cli.commands.init.Competition.create", create)
+    commands.function("cli.commands.init._say_what_was_made")
+    base = "init c --solution s.csv --metric mae"
+    columns = (
+        "--id i --target a,b --positive p --classes n,p --cluster c --tasks k --weight w "
+        "--soft-labels q,r --no-header i,a --columns x,y"
+    )
+    for options, pages in (
+        ("", []),
+        (f"{columns} --usage part --title [b]T --lower-is-better --mechanism full --per-day 0 "
+         "--deadline 2030-01-02T03:04 --public-share 0.2 --predictions p --seed 3", ["rules.md"]),
+        ("--per-day 7 --programs hidden --sample-inputs shown", ["pages/overview.md"]),
+    ):  # fmt: skip
+        commands.function("cli.commands.init.write_pages", pages)
+        (commands.folder / "c" / "files").mkdir(parents=True, exist_ok=True)
+        commands.run(f"{base} {options}")
+    files = [path.relative_to(commands.folder) for path in commands.folder.glob("c/**/rows.csv")]
+    assert sorted(map(str, files)) == ["c/files/s/rows.csv", "c/i/rows.csv"]
+    for options in ("plain.toml", "own.toml --public-share 0.2 --seed 3"):
+        commands.run(f"init c --solution s.csv --settings {options}")
+    answers = {
+        "folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1", "positive": "yes",
+        "public_share": 0.25, "per_day": 0, "deadline": "2030-01-02T03:04", "mechanism": None,
+    }  # fmt: skip
+    commands.function("cli.commands.init.ask", answers)
+    for in_terminal, err_in_terminal in ((True, False), (False, True), (True, True)):
+        terminal, err_terminal = (
+            SimpleNamespace(isatty=lambda answer=answer: answer)
+            for answer in (in_terminal, err_in_terminal)
+        )
+        streams = SimpleNamespace(stdin=terminal, stderr=err_terminal)
+        commands.monkeypatch.setattr("arena.cli.commands.init.sys", streams)
+        commands.run("init --solution t.csv --positive p --id i --predictions p --per-day 3")
+    commands.check_kept("calls-of-creations.txt")
 
 
 def test_a_folder_without_a_database_gets_none_when_a_command_fails(
