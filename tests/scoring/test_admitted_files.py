@@ -1,0 +1,79 @@
+"""In which batches the files of a finished competition are stored, and by which keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena.intake import ReadSubmission, SubmissionFile
+from arena.scoring import admit
+from arena.types import Fault, MetricTraits, PredictionKind
+from arena.utils.parallel import NoProgress
+
+VALUE, TEXT = PredictionKind.VALUE, PredictionKind.TEXT
+EIGHT_BYTES = np.zeros((1, 1))
+
+
+def metric_of(kind: PredictionKind, bounds: tuple[float, float]) -> Any:
+    traits = MetricTraits(prediction_range=bounds)
+    return SimpleNamespace(name="gain", prediction=kind, traits=traits)
+
+
+@pytest.mark.parametrize(
+    ("n_files", "most_bytes", "batches"),
+    [
+        (15, 10**6, [15]),
+        (16, 10**6, [16, 0]),
+        (17, 10**6, [16, 1]),
+        (5, 16, [2, 3, 0]),  # the third is rejected, and takes no memory
+        (5, 17, [4, 1]),
+    ],
+)
+def test_a_batch_has_so_many_files_or_bytes(
+    monkeypatch: pytest.MonkeyPatch, n_files: int, most_bytes: int, batches: list[int]
+) -> None:
+    rejected = ReadSubmission(None, (Fault("empty file", "It is empty."),), "")
+    read = [
+        (file, rejected if file == 2 else ReadSubmission(EIGHT_BYTES, (), f"{file}"))
+        for file in range(n_files)
+    ]
+    stored: list[list[Any]] = []
+    heard: list[str] = []
+
+    def add(batch: list[Any]) -> list[Any]:
+        stored.append(batch)
+        return [incoming.file for incoming in batch]
+
+    def examined(files: Any, *_: Any, **__: Any) -> Any:
+        return ((files[number], result) for number, result in read)
+
+    monkeypatch.setattr(admit, "examine", examined)
+    monkeypatch.setattr(admit, "_BATCH_BYTES", most_bytes)
+    monkeypatch.setattr(admit, "competition_info", lambda *_: "info")
+    store: Any = SimpleNamespace(add_submissions=add)
+    manager: Any = SimpleNamespace(submission_scored=lambda record, *rest: heard.append(record))
+    files: Any = [SubmissionFile("a", Path(), f"{number}.csv") for number in range(n_files)]
+    arguments: Any = (store, files, None, metric_of(VALUE, (0, 1)), manager)
+    records = admit.admit(*arguments, progress=NoProgress())
+    assert [len(batch) for batch in stored] == batches
+    assert records == heard == [file.name for file in files]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "key"),
+    [
+        (VALUE, MetricTraits().prediction_range, None),
+        (VALUE, (0.0, 1.0), "ab in [0.0, 1.0]"),
+        (TEXT, MetricTraits().prediction_range, "ab for gain"),
+    ],
+)
+def test_a_file_has_a_key_of_its_own_where_the_rules_are_others(
+    kind: PredictionKind, bounds: tuple[float, float], key: str | None
+) -> None:
+    for sha256, expected in (("ab", key), ("", None)):
+        read = ReadSubmission(EIGHT_BYTES, (), sha256)
+        assert admit._key(read, metric_of(kind, bounds)) == expected
