@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +23,9 @@ from arena.competition.queue import processing
 from arena.competition.queue.answers import answers_in
 from arena.competition.queue.decisions import Decision
 from arena.competition.state import CompetitionState
+from arena.competition.submit import ReadFile
 from arena.errors import InputError, MetricError, StoreError, UsageError
-from arena.intake import ReadSubmission
+from arena.intake import ReadSubmission, SubmissionFile
 from arena.plugin.manager import PluginManager
 from arena.requests import Answer, Request
 from arena.store import Transaction
@@ -486,6 +488,93 @@ def test_a_decision_on_a_board_is_carried_out_in_its_phase(
         monkeypatch.setattr(processing, "last_answer", lambda store, answer=answer: answer)
         assert processing._decide(PhasesByName(), request) == answer  # type: ignore[arg-type]
         assert boards_seen == boards
+
+
+def test_a_group_is_of_the_first_files_that_are_there_and_not_too_large_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processing, "_GROUP_BYTES", 10)
+
+    def file(size: int) -> Request:
+        path = tmp_path / f"{size}.csv"
+        path.write_bytes(b"x" * size)
+        return replace(decision(size, "submit", "a", file="a.csv"), path=path)
+
+    absent = replace(file(1), path=tmp_path / "absent.csv")
+    without, run = replace(file(1), path=None), replace(file(1), payload={"run": {}})
+    for requests, n_taken in (
+        ([file(4), file(6), file(0), file(1)], 3),
+        ([file(11)], 1),
+        ([file(11), file(0)], 1),
+        ([file(1), decision(2, "pause"), file(2)], 1),
+        *(([file(1), other, file(2)], 1) for other in (absent, without, run)),
+        ([absent, file(1)], 0),
+    ):
+        assert list(processing._group(requests)) == requests[:n_taken]
+
+
+def test_files_are_read_up_to_the_first_that_cannot_be_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One whose process ended is read once more, alone."""
+    good, crashed = (
+        ReadFile(
+            SubmissionFile("a", Path(), "a.csv"),
+            {"": ReadSubmission(None, (), digest, crashed=not digest)},
+        )
+        for digest in ("ab", "")
+    )
+    requests = [replace(decision(n, "submit", "a", file="a.csv"), path=Path()) for n in (1, 2, 3)]
+    changed = replace(requests[1], payload={"file": "a.csv", "sha256": "cd"})
+    same = replace(requests[1], payload={"file": "a.csv", "sha256": "ab"})
+    twice = "The process that reads files crashed twice while it read this one."
+    damaged = "The uploaded file was changed or damaged after it was received."
+    for first_read, alone, second, n_read, reason in (
+        ([good, good, good], [], same, 3, ""),
+        ([good, crashed, good], [good], requests[1], 3, ""),
+        ([good, crashed, good], [crashed], requests[1], 1, twice),
+        ([good, crashed, good], [good], changed, 1, damaged),
+        ([good, good, good], [], changed, 1, damaged),
+        ([crashed, good, good], [crashed], requests[1], 0, twice),
+    ):
+        again = iter(alone)
+
+        def read(
+            state: Any, files: Any, destinations: Any, *, workers: int,
+            first: Any = first_read, again: Any = again,
+        ) -> Iterator[ReadFile]:  # fmt: skip
+            assert workers == (2 if len(files) == 3 else 1)
+            return iter(first) if len(files) == 3 else (each for each in again)
+
+        monkeypatch.setattr(processing, "read_for_phases", read)
+        monkeypatch.setattr(processing, "fitting_answers_of", lambda *_: {})
+        group, state = [requests[0], second, requests[2]], PhasesByName()
+        destinations: Any = ["", "", ""]
+        queued, why = processing._read(state, group, destinations, 2)  # type: ignore[arg-type]
+        assert ([of_file[0].key for of_file in queued], why) == (
+            [f"request-{n}" for n in (1, 2, 3)][:n_read], reason
+        )  # fmt: skip
+
+
+def test_a_result_is_computed_after_the_deadline() -> None:
+    for deadline, refusal in (
+        (None, None),
+        (START - timedelta(microseconds=1), None),
+        (
+            START,
+            "The competition ends at 2026-03-01 23:00 UTC: finalize after it, or set an earlier "
+            "[competition] deadline.",
+        ),
+    ):
+        settings = SimpleNamespace(competition=SimpleNamespace(deadline=deadline))
+        state: Any = SimpleNamespace(settings=settings, clock=lambda: START)
+        processing._require_end(state, "select")
+        if refusal is None:
+            processing._require_end(state, "finalize")
+            continue
+        with pytest.raises(UsageError) as refused:
+            processing._require_end(state, "finalize")
+        assert str(refused.value) == refusal
 
 
 class PhasesByName:
