@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from arena.competition.exports import claims
+from arena.competition.exports import claims, verify
 from arena.competition.exports.claims import Claims, read_part, recorded_solution
 from arena.competition.exports.verify import _differences
 from arena.config import Settings
 from arena.errors import InputError
 from arena.store import Event
+from study_boards import Accuracy, BlackBox
 
 
 def claims_of(*solutions: Any) -> Claims:
@@ -129,3 +133,85 @@ def test_each_difference_of_an_exported_board_is_a_sentence() -> None:
     del older["n_rows"], older["greater_is_better"]  # an older export says neither
     assert list(_differences(older, board(n_pending=0))) == []
     assert list(_differences(board(), board(n_pending=2))) == ["n_pending differs."]
+
+
+def test_codes_are_numbered_by_their_first_occurrence() -> None:
+    codes, before = verify._in_order_of_occurrence(np.array([2, 0, 2, 1, 0]))
+    assert (codes.tolist(), before.tolist()) == ([0, 1, 0, 2, 1], [2, 0, 1])
+
+
+def test_a_board_had_intervals_if_it_has_resamples_or_public_scores_of_a_black_box() -> None:
+    shown, hidden = ({"standings": [{"public_score": score}]} for score in (0.5, None))
+    for result, metric, had_intervals in (
+        (hidden, Accuracy(), True),  # an older export does not say
+        ({**hidden, "resamples": 2}, Accuracy(), True),
+        ({**shown, "resamples": 0}, Accuracy(), False),
+        ({**shown, "resamples": 0}, BlackBox(), True),
+        ({**hidden, "resamples": 0}, BlackBox(), False),
+        ({"standings": [], "resamples": 0}, BlackBox(), False),
+    ):
+        assert verify._had_intervals(result, metric) is had_intervals
+
+
+def test_another_solution_or_metric_than_the_recorded_one_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(verify, "solution_digests", lambda *_: {"labels": "ab"})
+    other = (
+        "This is not the solution of this competition{}: its labels, ids or groups differ from "
+        "those in the record. Use the file the competition was created with."
+    )
+    none: Any = None
+    for number, digests, said in (
+        (1, {}, ["events.jsonl does not record the solution: the beginning of the record is "
+                 "missing."]),
+        (1, {"labels": "ab"}, []),
+        (1, {"labels": "cd"}, [other.format("")]),
+        (2, {"labels": "cd"}, [other.format(" after its last correction")]),
+    ):  # fmt: skip
+        monkeypatch.setattr(verify, "recorded_solution", lambda _, it=(number, digests): it)
+        assert list(verify._other_solution(SimpleNamespace(key=b""), none)) == said  # type: ignore[arg-type]
+    events = [SimpleNamespace(payload=payload) for payload in ({"metric_sha256": "1"}, {})]
+    metric = SimpleNamespace(specification="metric.py:gain")
+    exported: Any = SimpleNamespace(events=events, settings=SimpleNamespace(metric=metric))
+    sentence = "The code of the metric file differs from the code that gave the recorded scores."
+    recorded = hashlib.sha256(b"code").hexdigest()
+    for code, digest, said in (
+        (None, "2", []), ("code", "2", [sentence]), ("code", recorded, []),
+    ):  # fmt: skip
+        events[0].payload["metric_sha256"] = digest
+        monkeypatch.setattr(verify, "metric_code", lambda *_, code=code: code)
+        assert list(verify._other_metric(exported, none)) == said
+
+
+def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_with_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counting: dict[str, set[str]] = {"dev": {"a", "b"}, "final": {"b"}, "late": {"a"}}
+    exported: Any = SimpleNamespace(events=(), settings=None, phase="", result={})
+    roster: Any = SimpleNamespace(unranked=("host",))
+    monkeypatch.setattr(verify, "recorded_submissions", lambda _: ())
+    monkeypatch.setattr(verify, "counting_teams", lambda _: counting)
+    monkeypatch.setattr(verify, "combined_boards", lambda _: {"shown": {}})
+    for phases, labelled, missing in (
+        (("dev", "final"), ("dev", "final"), True),
+        (("dev", "final", "late"), ("dev", "final"), True),
+        (("dev", "final", "late"), ("dev", "final", "late"), False),
+        (("dev", "final"), ("dev",), False),
+        (("dev", "final"), (), False),
+        (("dev", "none"), ("dev", "none"), False),
+    ):
+
+        def has_labels(_: Any, phase: str, __: Any, labelled: Any = labelled) -> Any:
+            return np.array([False, phase in labelled])
+
+        monkeypatch.setattr(verify, "rows_with_labels", has_labels)
+        monkeypatch.setattr(
+            verify, "phases_by_board", lambda *_, phases=phases: {"shown": phases, "all": phases}
+        )
+        said = list(verify._lacking_boards_over_phases(exported, exported, roster))
+        assert said == ["result.json lacks the board all."] * missing, (phases, labelled)
+    counting["dev"] = counting["final"] = {"host"}
+    monkeypatch.setattr(verify, "phases_by_board", lambda *_: {"all": ("dev", "final")})
+    monkeypatch.setattr(verify, "rows_with_labels", lambda *_: np.array([True]))
+    assert list(verify._lacking_boards_over_phases(exported, exported, roster)) == []

@@ -524,6 +524,7 @@ def test_files_are_read_up_to_the_first_that_cannot_be_judged(
         )
         for digest in ("ab", "")
     )
+    unread = replace(good, by_phase={"": ReadSubmission(None, (), "")})
     requests = [replace(decision(n, "submit", "a", file="a.csv"), path=Path()) for n in (1, 2, 3)]
     changed = replace(requests[1], payload={"file": "a.csv", "sha256": "cd"})
     same = replace(requests[1], payload={"file": "a.csv", "sha256": "ab"})
@@ -535,6 +536,7 @@ def test_files_are_read_up_to_the_first_that_cannot_be_judged(
         ([good, crashed, good], [crashed], requests[1], 1, twice),
         ([good, crashed, good], [good], changed, 1, damaged),
         ([good, good, good], [], changed, 1, damaged),
+        ([good, unread, good], [], changed, 3, ""),
         ([crashed, good, good], [crashed], requests[1], 0, twice),
     ):
         again = iter(alone)
