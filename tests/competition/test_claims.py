@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.exports import claims, verify
+from arena.competition.exports import claims, contradictions, verify
 from arena.competition.exports.claims import Claims, read_part, recorded_solution
 from arena.competition.exports.verify import _differences
 from arena.config import Settings
@@ -215,3 +217,88 @@ def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_wit
     monkeypatch.setattr(verify, "phases_by_board", lambda *_: {"all": ("dev", "final")})
     monkeypatch.setattr(verify, "rows_with_labels", lambda *_: np.array([True]))
     assert list(verify._lacking_boards_over_phases(exported, exported, roster)) == []
+
+
+RECORDED: dict[int, dict[str, Any]] = {
+    number: {"submission": number, "team": team, "released": released, "phase": "",
+             "status": status, "late": late, "source": source}
+    for number, team, released, status, late, source in (
+        (1, "Ants", 0.75, "accepted", False, 1),
+        (2, "Ants", 0.5, "accepted", False, 2),
+        (3, "Bees", 0.75, "accepted", False, 3),
+        (4, "Cats", 0.25, "accepted", False, 4),
+        (5, "zero", 0.5, "accepted", False, 5),
+        (6, "Dogs", 0.9, "withdrawn", False, 6),
+        (7, "Dogs", 0.9, "accepted", False, 6),  # carried from the one that was withdrawn
+        (8, "Cats", 0.9, "accepted", True, 8),
+        (9, "Eels", None, "accepted", False, 9),
+    )
+}  # fmt: skip
+PUBLIC_BOARD = """rank,team,score,submission,n_submissions,baseline,brackets
+1,Ants,0.75,1,2,False,
+1,Bees,0.75,3,1,False,
+3,Cats,0.25,4,2,False,
+,zero,0.5,5,1,True,
+"""
+UNRECORDED = "public.csv lists the team {}, which has no released submission."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("", "", []),
+        ("1,Bees", "2,Bees", []),  # a tie that other scores decide
+        ("1,Bees", "3,Bees", ["public.csv: the rank of Bees does not follow from the scores."]),
+        ("3,Cats", "2,Cats", ["public.csv: the rank of Cats does not follow from the scores."]),
+        ("3,Cats", ",Cats", ["public.csv: the rank of Cats does not follow from the scores."]),
+        (",zero", "2,zero", ["public.csv: the baseline zero has a rank."]),
+        (
+            "1,Ants,0.75,1", "2,Ants,0.5,2",
+            ["public.csv: Ants is not listed with its best released score."],
+        ),
+        ("0.75,3", "0.7,3", ["public.csv: the score of submission 3 differs from events.jsonl."]),
+        (
+            "4,2,False", "4,1,False",
+            ["public.csv: submission 4: n_submissions is 1, and events.jsonl records 2."],
+        ),
+        (
+            "True,", ",students",
+            ["public.csv: submission 5: baseline is empty, and events.jsonl records True.",
+             "public.csv: submission 5: brackets is students, and events.jsonl records none."],
+        ),
+        ("4,2", "3,2", ["public.csv: Cats is listed with a submission of another team."]),
+        (
+            "3,Cats,0.25,4,2,False,\n", "",
+            ["public.csv lacks the team Cats, which events.jsonl records."],
+        ),
+        (",zero", "4,Dogs,0.9,7,2,False,\n,zero", [UNRECORDED.format("Dogs")]),
+        (",zero", f"4,{'x' * 41},,9,1,False,\n,zero", [UNRECORDED.format("x" * 39 + "…")]),
+        (
+            "brackets", "bracket",
+            ["public.csv has the column bracket, which is not of an export."],
+        ),
+        (
+            "True,\n", "True,,x\n",
+            ["public.csv has the column without a name, which is not of an export."],
+        ),
+    ],
+)  # fmt: skip
+def test_each_contradiction_of_a_public_board_is_a_sentence(
+    tmp_path: Path, before: str, after: str, said: list[str]
+) -> None:
+    (tmp_path / "public.csv").write_text(PUBLIC_BOARD.replace(before, after, 1))
+    exported = replace(
+        claims_of(), folder=tmp_path, settings=Settings.of(metric="f1", baseline="zero"),
+        result={"greater_is_better": True, "standings": []},
+    )  # fmt: skip
+    sent = Counter(Ants=2, Bees=1, Cats=2, zero=1)
+    assert list(contradictions._of_public_board(exported, RECORDED, sent)) == said
+    if not said and not before:
+        losses = replace(exported, result={"greater_is_better": False, "standings": []})
+        assert list(contradictions._of_public_board(losses, RECORDED, sent)) == [
+            "public.csv: Ants is not listed with its best released score.",
+            *(
+                f"public.csv: the rank of {team} does not follow from the scores."
+                for team in ("Ants", "Bees", "Cats")
+            ),
+        ]
