@@ -445,3 +445,58 @@ def test_a_request_is_repeated_after_pauses_of_at_most_ten_seconds(
     with pytest.raises(ServerError):
         _repeated(request, stop)
     assert len(waits) == 7
+
+
+def test_a_lease_is_prolonged_every_fifteen_seconds_and_given_up_after_a_minute_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 100.0
+    beats: list[float] = []
+    stopped_at: list[float] = []
+    options: list[Any] = []
+    working = Runner("http://a", KEY, ScriptedSandbox(), "scripted", inputs={}, sample={})
+
+    class Event:
+        """The first one is set at the end of a run, and the other one when it is given up."""
+
+        def wait(self, seconds: float) -> bool:
+            nonlocal now
+            assert seconds == 0.25
+            now += seconds
+            return now > 250.0
+
+        def set(self) -> None:
+            stopped_at.append(now)
+
+    def beat(_: Any) -> None:
+        beats.append(now)
+        if now > 130.0:
+            raise ServerError("Lost.", 409 if now == 235.0 else 502)
+
+    def thread(target: Any, daemon: bool) -> Any:
+        return SimpleNamespace(start=target, join=lambda: None)
+
+    threading = SimpleNamespace(Event=Event, Thread=thread)
+    monkeypatch.setattr("arena.runner.runner.threading", threading)
+    monkeypatch.setattr("arena.runner.runner.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("arena.runner.runner.LOOK_SECONDS", 0.25)
+    client = SimpleNamespace(beat=beat)
+    monkeypatch.setattr(Runner, "_client", lambda _, **how: options.append(how) or client)
+    with working._lease_prolonged({"run": "r"}):
+        pass
+    assert options == [{"timeout": 10.0}]
+    assert beats == [115.0 + 15 * number for number in range(10)]
+    # The last beat that was heard was after 30 seconds: it is given up more than a minute later.
+    assert stopped_at[:2] == [190.25, 190.5]
+    assert stopped_at.count(235.0) == 2  # also because the run was given to another runner
+    assert caplog.messages == ["Lost."] * 8
+
+
+def test_a_runner_offers_the_kinds_for_which_it_has_inputs() -> None:
+    places = {"b": Path("b")}, {"a": Path("a")}
+    for inputs, sample, kinds in (
+        (*places, ["trial", "hidden"]), ({}, places[1], ["trial"]), (places[0], {}, ["hidden"]),
+    ):  # fmt: skip
+        working = Runner("", KEY, ScriptedSandbox(), "scripted", inputs=inputs, sample=sample)
+        offer = working._offer()
+        assert (offer["kinds"], offer["inputs"]) == (kinds, sorted({**inputs, **sample}))
