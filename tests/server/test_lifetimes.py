@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from arena.config import Settings
+from arena.errors import SandboxError
 from arena.server import check
 from arena.server.records.accounts import IDLE, SESSION, Accounts
 from arena.server.records.names import RefusedError
@@ -22,6 +24,7 @@ from arena.server.units import UnitCompetition, unit_files
 from arena.server.web.body import _chunks, announces_more, base_name, whole_number
 from arena.server.web.problems import Problem
 from arena.server.web.provider import FLOW_SECONDS, Seals
+from arena.server_section import DRAFT_MARK
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -304,3 +307,72 @@ def test_a_deadline_within_the_hour_is_said(minutes: int, is_over: bool) -> None
     problems = checked(competition={"title": "T", "deadline": deadline})
     sentence = f"[competition] deadline is {deadline:%Y-%m-%d %H:%M} UTC: it is over, or nearly."
     assert problems == ([sentence] if is_over else [])
+
+
+def test_what_a_sandbox_is_not_known_to_hold_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+
+    def last_check(specification: str, versions: Any) -> Any:
+        assert (specification, versions) == ("box", {"box": "1"})
+        if isinstance(found[-1], Exception):
+            raise found[-1]
+        return found[-1]
+
+    sandboxes = SimpleNamespace(resolve=lambda _: SimpleNamespace(versions=lambda: {"box": "1"}))
+    monkeypatch.setattr(check, "PluginManager", lambda: SimpleNamespace(sandboxes=sandboxes))
+    monkeypatch.setattr(check, "last_check", last_check)
+    for result, said in (
+        (SandboxError("There is no box."), ["There is no box."]),
+        (None, ["The sandbox box was not checked on this machine with its versions: run arena "
+                "programs check --sandbox box."]),
+        ({"not_held": []}, []),
+        ({"not_held": ["fork", "disk"]}, ["The sandbox box does not hold every program on this "
+                                          "machine: fork, disk. arena programs check says what to "
+                                          "do."]),
+    ):  # fmt: skip
+        found.append(result)
+        assert [*check._of_sandbox("box")] == said
+
+
+def test_what_a_folder_lacks_before_it_is_served_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings.model_validate(
+        {
+            "metric": {"name": "mae"}, "limits": {"max_bytes": 1_000_000},
+            "programs": {"inputs": "in", "sample": "shown"},
+        }
+    )  # fmt: skip
+    assert [*check._of_inputs(tmp_path, settings)] == [
+        f"There is no folder {tmp_path / name} with inputs of programs: create it."
+        for name in ("in", "shown")
+    ]
+    monkeypatch.setattr(check, "_of_settings", lambda *_: ())
+    # 2,000 files of 1 MB wait, each stored three times: 6 GB.
+    needed = 6 * 10**9
+    usage = SimpleNamespace(free=needed - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    (tmp_path / ".last-backup").touch()
+    tmp_path.chmod(0o701)
+    assert [*check._problems(tmp_path, settings, "")] == [
+        f"There are no rules: write {tmp_path / 'rules.md'}.",
+        f"Other users of this machine can enter {tmp_path}: run chmod 700 {tmp_path}.",
+        "6.0 GB of the disk are free, but 2,000 waiting files of 1.0 MB need 6.0 GB: free some "
+        "space, or lower [limits] max_bytes or [server] max_waiting.",
+    ]
+    tmp_path.chmod(0o700)
+    usage.free = needed
+    for text, said in (
+        ("# Rules", []),
+        (f"{DRAFT_MARK} -->", [f"The rules are a draft: complete {tmp_path / 'rules.md'} and "
+                               "delete its first line."]),
+    ):  # fmt: skip
+        (tmp_path / "rules.md").write_text(text)
+        assert [*check._problems(tmp_path, settings, "")] == said
+    (tmp_path / "sample_submission.csv").write_bytes(b"x" * 100)
+    usage.free = 3 * 4 * 100 * 2_000  # real predictions are four times as long
+    (tmp_path / ".last-backup").unlink()
+    backup = "There is no backup of the last 2 days: run arena backup by a timer."
+    assert [*check._problems(tmp_path, settings, "")] == [*said, backup]
+    usage.free -= 1
+    assert len([*check._problems(tmp_path, settings, "")]) == 3
