@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -81,17 +81,17 @@ def ask(manager: PluginManager, given_answers: Mapping[str, Any]) -> dict[str, A
     return answers
 
 
-def as_command(answers: Mapping[str, Any]) -> str:
-    """Return the command that gives the answers as options.
+def as_command(answers: Mapping[str, Any], others: Sequence[str] = ()) -> str:
+    """Return the command that gives the answers, and other options, as options.
 
-    >>> as_command({"folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1"})
-    "arena init 'my c' --solution s.csv --metric f1"
+    >>> as_command({"folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1"}, ["--id=r"])
+    "arena init 'my c' --solution s.csv --metric f1 --id=r"
     """
     parts = ["arena", "init", str(answers["folder"])]
     for name, value in answers.items():
         if name not in {"folder", "columns"} and value is not None:
             parts += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(parts)
+    return shlex.join([*parts, *others])
 
 
 def _metric(manager: PluginManager) -> str:

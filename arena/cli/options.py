@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -434,6 +434,25 @@ def request(
 def _was_given(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name not in {"DEFAULT", "DEFAULT_MAP"}
+
+
+def given_options(context: typer.Context, *, without: Collection[str]) -> list[str]:
+    """Return the options of a command line as they are written, in the order of the help.
+
+    ``without``: the names of parameters that are left out.
+    """
+    texts: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in without or not _was_given(context, name):
+            continue
+        value = context.params[name]
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, bool):
+                texts.append((parameter.opts if part else parameter.secondary_opts)[0])
+            else:
+                texts += [parameter.opts[0], str(part)]
+    return texts
 
 
 def _spelled(name: str, arguments: Mapping[str, str], context: typer.Context) -> str:

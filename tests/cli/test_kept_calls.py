@@ -759,7 +759,11 @@ def test_init_creates_what_its_options_say_as_kept(commands: RecordedCommands) -
         )
         streams = SimpleNamespace(stdin=terminal, stderr=err_terminal)
         commands.monkeypatch.setattr("arena.cli.commands.init.sys", streams)
-        commands.run("init --solution t.csv --positive p --id i --predictions p --per-day 3")
+        commands.run(
+            "init --solution t.csv --positive p --id i --target a --target b --predictions p "
+            "--per-day 3 --title 'my race' --greater-is-better --seed 3 --programs hidden "
+            "--sample-inputs shown"
+        )
     commands.check_kept("calls-of-creations.txt")
 
 

@@ -39,6 +39,7 @@ _PER_DAY = 5
 @app.command()
 @options.solution_columns()
 def init(
+    context: typer.Context,
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="FOLDER", help="A new folder, or one without a competition."),
@@ -175,7 +176,8 @@ def init(
         columns = replace(columns, positive=answers.get("positive"))
         public_share, per_day = answers.get("public_share"), answers["per_day"]
         deadline, mechanism = answers["deadline"], answers["mechanism"]
-        say_note(f"The same without questions:\n    {as_command(answers)}")
+        command = as_command(answers, options.given_options(context, without=answers))
+        say_note(f"The same without questions:\n    {command}")
     document: dict[str, dict[str, Any]] = {
         "competition": {"title": title, "deadline": _time(deadline)},
         "data": DataSection.document_of(columns),
