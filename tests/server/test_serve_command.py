@@ -391,6 +391,57 @@ def test_the_units_of_two_competitions_name_both(folder: Path, tmp_path: Path) -
         assert f"{path}:/competition" in services[f"scorer-{name}"]["volumes"]
 
 
+def test_units_of_two_competitions_name_both_and_run_each_sandbox_with_its_rights() -> None:
+    competitions = [
+        UnitCompetition(Path("/srv/race"), "race", "podman(runtime=crun)"),
+        UnitCompetition(Path("/srv/cup"), "cup", "bwrap"),
+        UnitCompetition(Path("/srv/quiz"), "quiz"),
+    ]
+    files = unit_files(
+        competitions, Path("/data"), "a.org", 81, max_bytes=1, owner="ada", program="arena"
+    )
+    parts = ("scorer-{}.service", "checker-{}.socket", "checker-{}.service", "runner-{}.service")
+    assert {*files} == {
+        *(f"arena-{part.format(name)}" for name in ("race", "cup", "quiz") for part in parts),
+        *("setup.sh", "arena-web.service", "Caddyfile", "nginx.conf", "compose.yaml"),
+        "Containerfile",
+    } - {"arena-runner-quiz.service"}
+    for name, privileges, sandbox in (
+        ("race", "false", "'podman(runtime=crun)'"), ("cup", "true", "bwrap"),
+    ):  # fmt: skip
+        unit = files[f"arena-runner-{name}.service"]
+        assert f"NoNewPrivileges={privileges}\n" in unit
+        assert f"--to http://127.0.0.1:81/{name} " in unit
+        assert f" --sandbox {sandbox} " in unit
+    setup, compose = files["setup.sh"], files["compose.yaml"]
+    assert "install -d -m 700 -o arena-run /var/lib/arena-runner\n" in setup
+    assert "chmod 700 /srv/race /srv/cup /srv/quiz\n" in setup
+    assert (
+        "enable --now arena-web arena-checker-race.socket arena-scorer-race "
+        "arena-checker-cup.socket arena-scorer-cup arena-checker-quiz.socket arena-scorer-quiz\n"
+    ) in setup
+    for text in (setup, compose, files["arena-web.service"]):
+        assert "--name race,cup,quiz " in text
+    assert [compose.count(f"  scorer-{name}:") for name in ("race", "cup", "quiz")] == [1, 1, 1]
+
+
+def test_units_are_not_written_for_a_folder_that_would_need_quoting(tmp_path: Path) -> None:
+    for name, is_written in (
+        ("my race", False), ("race$1", False), ("race:1", False), ("race%n", False),
+        ("r\u00e9ce_1.2+a@b-c", True),
+    ):  # fmt: skip
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / CONFIG_NAME).write_text('[metric]\nname = "mae"\n')
+        sentence = (
+            f"{folder} cannot stand in these files: use a path of letters, digits and any of "
+            "/ . _ + @ -"
+        )
+        out = tmp_path / "out"
+        said = refusal("-C", str(folder), "--print-units", str(out))
+        assert (said, out.exists()) == (("None", True) if is_written else (sentence, False))
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_check_covers_every_competition(folder: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -382,6 +383,13 @@ def _write_units(
         )
     host = url.partition("://")[2] or "arena.example.org"
     root = (data or Path("/var/lib/arena")).absolute()
+    for folder in (*(competition.folder for competition in served), root):
+        # systemd, the shell, and compose quote in different ways.
+        if not re.fullmatch(r"[\w/.+@-]+", str(folder)):
+            raise UsageError(
+                f"{folder} cannot stand in these files: use a path of letters, digits and any of "
+                "/ . _ + @ -"
+            )
     files = unit_files(
         [
             UnitCompetition(competition.folder, competition.name, competition.sandbox)
