@@ -302,3 +302,70 @@ def test_each_contradiction_of_a_public_board_is_a_sentence(
                 for team in ("Ants", "Bees", "Cats")
             ),
         ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "finals", "said"),
+    [
+        ("", "", {}, []),
+        ("1,Ants", "1,Bees", {}, [
+            "submissions.csv: submission 1: team is Bees, and events.jsonl records Ants.",
+        ]),
+        ("2,Ants,0.5", "2,Ants,", {}, [
+            "submissions.csv: the score of submission 2 differs from events.jsonl.",
+        ]),
+        ("3,Bees,0.75", "1,Ants,0.75", {}, [
+            "submissions.csv lists a submission twice.",
+            "submissions.csv lacks submission 3, which events.jsonl records.",
+        ]),
+        ("3,Bees", "13,Bees", {}, [
+            "submissions.csv lacks submission 3, which events.jsonl records.",
+            "submissions.csv has submission 13, which events.jsonl does not record.",
+        ]),
+        ("3,Bees", "12,Bees", {}, [  # the event of a repair says that it is lost
+            "submissions.csv lacks submission 3, which events.jsonl records.",
+        ]),
+        ("3,Bees", f"{'9' * 13},Bees", {}, [
+            "submissions.csv lacks submission 3, which events.jsonl records.",
+            f"submissions.csv has submission {'9' * 11}…, which events.jsonl does not record.",
+        ]),
+        ("team,", "name,", {}, [
+            "submissions.csv has the column name, which is not of an export.",
+            *(f"submissions.csv lacks cells of submission {number}." for number in (1, 2, 3)),
+        ]),
+        (",late", ",", {}, [
+            "submissions.csv has the column without a name, which is not of an export.",
+        ]),
+        ("", "", {"Ants": [1]}, [
+            "finals.json lacks the team Bees, which has a submission that counts.",
+        ]),
+        ("", "", {"Ants": [1, 3], "Bees": [3, 9]}, [
+            "finals.json: submission 3 of the team Ants does not count according to events.jsonl.",
+            "finals.json: submission 9 of the team Bees does not count according to events.jsonl.",
+        ]),
+    ],
+)  # fmt: skip
+def test_each_contradiction_of_the_submissions_is_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: str,
+    after: str,
+    finals: dict[str, list[int]],
+    said: list[str],
+) -> None:
+    text = "submission,team,released,status,late\n" + "".join(
+        f"{number},{RECORDED[number]['team']},{RECORDED[number]['released']},accepted,False\n"
+        for number in (1, 2, 3)
+    )
+    (tmp_path / "submissions.csv").write_text(text.replace(before, after, 1))
+    monkeypatch.setattr(contradictions, "_of_public_board", lambda *_: iter(()))
+    monkeypatch.setattr(contradictions, "_of_rounds", lambda *_: iter(()))
+    recorded = {number: RECORDED[number] for number in (1, 2, 3)} | {
+        20: {**RECORDED[4], "phase": "dev"}
+    }
+    repair = Event(1, "2026-03-01", "host", "repair", {"lost_submissions": [12]}, "", "")
+    exported = replace(
+        claims_of(), folder=tmp_path, events=(repair,), result={"standings": []},
+        finals=finals or {"Ants": [1, 2], "Bees": [3]},
+    )  # fmt: skip
+    assert list(contradictions._of_submissions(exported, recorded)) == said
