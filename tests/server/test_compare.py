@@ -8,12 +8,15 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from arena.errors import InputError
+from arena.competition.record.teams import Teams
+from arena.errors import InputError, StoreBusyError
 from arena.requests import Request
+from arena.server import compare
 from arena.server.backup import BACKUP_NOTE, backup
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.records.accounts import Accounts
@@ -174,6 +177,135 @@ def test_senders_are_compared_with_the_accounts(
     )
     assert told("DELETE FROM accounts WHERE account = ?", org) == (
         f"The account {org} made decisions of the organiser and is missing.",
+    )
+
+
+def test_an_account_is_in_the_one_team_for_which_it_sent(
+    records: tuple[Intake, Accounts], sent: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bo, org = (request.member for request in sent)
+    first = sent[0]
+    again = event_of(replace(first, seq=8, team="Bees"))
+    rename = replace(
+        again, sequence=9, kind="team renamed", payload={"team": "Ants", "to": "Wasps"}
+    )
+    recorded = RecordedRequests.of([*map(event_of, sent), again, rename])
+    people: dict[str, Any] = {}
+    monkeypatch.setattr(compare, "account_teams", lambda *_: people)
+
+    def told() -> list[str]:
+        names = Teams.of(recorded._names)
+        return [*recorded._of_people(records[0], "c", names, 1)]
+
+    assert told() == []  # the server has no accounts
+    people["x"] = SimpleNamespace(team="Ants", organiser=False)
+    for team, name in (("Ants", ada), ("Bees", bo)):
+        people[name] = SimpleNamespace(team=team, organiser=False)
+    people[org] = SimpleNamespace(team=None, organiser=True)
+    two = f"The account {ada} sent submissions for Bees and Wasps: an account is in one team."
+    assert told() == [two]
+    people[ada].team = "Cats"
+    now = f"The account {ada} sent submissions for Bees and Wasps and is in Cats now."
+    assert told() == [two, now]
+    del people[bo]
+    people[ada].team = "Wasps"
+    people[org].organiser = False
+    assert sorted(told()) == sorted(
+        [
+            two,
+            f"The account {bo} sent submissions for Bees and is missing.",
+            f"The account {org} made decisions of the organiser and is no organiser now.",
+        ]
+    )
+    assert len([*recorded._of_people(records[0], "c", Teams.of([]), 9)]) == 0
+
+
+def test_a_selection_and_objects_of_others_are_compared(
+    records: tuple[Intake, Accounts],
+) -> None:
+    intake, _accounts = records
+    request, _new = intake.append(
+        competition="c", team="a", member="1", kind="select", payload={"submissions": [3, 1, 3]},
+        received=WHEN,
+    )  # fmt: skip
+    event = event_of(request)
+    for selected, differs in (([1, 3], False), ([1], True), (None, False)):
+        differences = compared(intake, [changed(event, submissions=selected)], "c").differences
+        sentence = "Request 1 of the queue differs from the record in its selection."
+        assert [text for text in differences if "selection" in text] == [sentence] * differs
+    sender = replace(event, actor="member 2")
+    assert "its sender." in " ".join(compared(intake, [sender], "c").differences)
+    with closing(sqlite3.connect(intake.path)) as edited:
+        edited.execute("CREATE VIEW v AS SELECT 1")
+    assert compared(intake, []).differences == (
+        "The queue has the view v, which arena does not create.",
+    )
+
+
+def test_the_queue_is_read_in_blocks_up_to_the_last_recorded_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compare, "_BLOCK", 2)
+    asked: list[tuple[str, int, int]] = []
+    numbers = [-3, 0, 1, 5, 9]
+
+    def after(*place: Any) -> list[Any]:
+        asked.append(place)
+        return [SimpleNamespace(seq=number) for number in numbers if number > place[1]][:2]
+
+    intake: Any = SimpleNamespace(after=after)
+    assert [request.seq for request in compare._until(intake, "c", 5)] == [-3, 0, 1, 5]
+    assert asked == [("c", -(2**63), 2), ("c", 0, 2), ("c", 5, 2)]
+    assert [request.seq for request in compare._until(intake, "c", 10)] == numbers
+
+
+def test_stored_data_are_compared_before_the_files_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    problems: list[str] = []
+
+    class Stored:
+        def audit(self, *, watch: Any) -> list[str]:
+            watch(Event(1, "2026-03-01T12:00:00+00:00", "a", "k", {"request": {"seq": 7}}, "", ""))
+            return problems
+
+        def __enter__(self) -> Stored:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            opened.append("closed")
+
+    def open_store(*place: Any, **how: Any) -> Stored:
+        opened.append((place, how))
+        return Stored()
+
+    monkeypatch.setattr(compare, "Store", SimpleNamespace(open=open_store))
+    layout = Layout(tmp_path / "server")
+    assert compare.stored_differences(tmp_path, layout, None, 2.0) == QueueComparison()
+    how = {"create": False, "wait": 2.0, "read_only": True}
+    assert opened == [((tmp_path / "arena.duckdb",), how), "closed"]
+    layout.create()
+    layout.intake.touch()
+    files: list[Any] = []
+
+    def of_files(recorded: Any, *place: Any) -> QueueComparison:
+        files.append((len(recorded), *place))
+        return QueueComparison(("Lost.",))
+
+    monkeypatch.setattr(compare, "files_compared", of_files)
+    assert compare.stored_differences(tmp_path, layout, "c").differences == ("Lost.",)
+    assert files == [(1, layout, "c")]
+    problems.append("Changed.")
+    assert compare.stored_differences(tmp_path, layout, "c").differences == ("Changed.",)
+    assert len(files) == 1
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise StoreBusyError("Busy.")
+
+    monkeypatch.setattr(compare, "Store", SimpleNamespace(open=fail))
+    assert compare.stored_differences(tmp_path, layout, "c") == QueueComparison(
+        not_compared=("Not compared: the stored data. Busy.",)
     )
 
 
