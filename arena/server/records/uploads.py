@@ -88,7 +88,7 @@ class Upload:
         self._file.close()
         self._part.rename(self._folder / self._name)
         self._committed = True
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

@@ -204,13 +204,13 @@ async def _pause(call: Call, fields: dict[str, str]) -> None:
     if fields.get("kind") == "resume":
         actions.admin(call, "resume", {})
     else:
-        actions.admin(call, "pause", {"reason": _needed(fields, "reason")[:500]})
+        actions.admin(call, "pause", {"reason": _needed(fields, "reason")})
 
 
 async def _exempt(call: Call, fields: dict[str, str]) -> None:
     payload: dict[str, Any] = {
         "team": _needed(fields, "team"),
-        "reason": _needed(fields, "reason")[:500],
+        "reason": _needed(fields, "reason"),
         "extra": whole_number(fields.get("extra", "") or "0") or 0,
     }
     if until := fields.get("until", "").strip():
@@ -220,7 +220,7 @@ async def _exempt(call: Call, fields: dict[str, str]) -> None:
 
 async def _retract(call: Call, fields: dict[str, str]) -> None:
     check_confirmed(fields)
-    actions.retract(call, _needed(fields, "reason")[:500], fields.get("phase", ""))
+    actions.retract(call, _needed(fields, "reason"), fields.get("phase", ""))
 
 
 async def _verify_winner(call: Call, fields: dict[str, str]) -> None:
