@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from arena.requests import Answer
 from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake, QueueFullError, RequestKeyError, Room
 from arena.server.records.layout import Layout
-from arena.server.records.names import RefusedError
+from arena.server.records.names import NameTakenError, RefusedError
 from arena.server.records.published import Published, Publisher, State, TeamFacts
 from arena.server.records.runs import LeaseLostError, ProgramState, Runs
 from arena.server.records.uploads import Uploads, UploadTooLargeError
@@ -71,6 +72,40 @@ def test_an_account_is_in_one_team_of_a_competition(tmp_path: Path) -> None:
         with pytest.raises(RefusedError, match=r"Members of a team: at most 1\."):
             accounts.join_team(bees.team, accounts.register("Cy").account, 1)
         assert accounts.create_team("other", "Cats", ada).competition == "other"
+
+
+def test_a_name_with_other_spaces_is_the_same_name(tmp_path: Path) -> None:
+    with contextlib.closing(Accounts(tmp_path / "accounts.sqlite")) as accounts:
+        ants, bees = (accounts.create_team("c", name).team for name in ("Red Ants", "Bees"))
+
+        def refused(name: str) -> list[bool]:
+            """Return whether the Bees, and a new team twice, cannot have a name."""
+            refusals = []
+            for take in (
+                lambda: accounts.check_rename(bees, name),
+                lambda: accounts.check_new_team("c", name),
+                lambda: accounts.create_team("c", name),
+            ):
+                try:
+                    take()
+                    refusals.append(False)
+                except NameTakenError:
+                    refusals.append(True)
+            return refusals
+
+        names = {"RedAnts": True, "r e d a n t s": True, "Red Ant": False}
+        assert {name: refused(name) for name in names} == {
+            name: [taken] * 3 for name, taken in names.items()
+        }
+        accounts.rename_team(ants, "RED ANTS")
+        accounts.rename_team(ants, "RedAnts")
+        assert (accounts.team(ants).name, refused("Red Ants")) == ("RedAnts", [True] * 3)
+        accounts.rename_team(ants, "Cats")
+        # The submissions under a former name are those of the team that had it.
+        assert (refused("Red Ants"), refused("C ats")) == ([True] * 3, [True] * 3)
+        with pytest.raises(NameTakenError):
+            accounts.rename_team(ants, "red ants")
+        assert accounts.create_team("another", "Red Ants").name == "Red Ants"
 
 
 def test_places_and_full_queues(tmp_path: Path) -> None:
@@ -198,6 +233,12 @@ def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     rules = reader.document("rules")
     assert rules is not None
     assert rules.body == b"# Rules"
+    path.rename(tmp_path / "moved")
+    assert (reader.state().cursor, reader.board()) == (6, [{"team": "red"}])
+    with pytest.raises(sqlite3.DatabaseError, match="was removed or replaced while it was open"):
+        publisher.check_place()
+    (tmp_path / "moved").rename(path)
+    publisher.check_place()
     publisher.publish(replace_all=True)
     assert not reader.board()
     assert not reader.answers(None)

@@ -1059,8 +1059,7 @@ class Accounts(Records):
             current, team_name = self.team(team), self.check_rename(team, name)
             if team_name == current.name:
                 return
-            if team_key(team_name) != team_key(current.name):
-                self._keep_name(database, current)
+            self._keep_name(database, current)
             database.execute(
                 "UPDATE teams SET name = ?, folded = ? WHERE team = ?",
                 (team_name, team_key(team_name), team),
