@@ -241,6 +241,22 @@ def test_a_served_folder_is_lent_to_a_command(folder: Path) -> None:
         assert borrowed
 
 
+def test_a_folder_whose_marks_are_gone_is_served_to_the_end(tmp_path: Path) -> None:
+    """As after a cleanup, or a crash of the server before: neither stops the next one."""
+    for left in ((), (MARKER_NAME, ".served.sock")):
+        for name in left:
+            (tmp_path / name).touch()
+        with marked(tmp_path, "http://a", tmp_path), lending(tmp_path):
+            assert {path.name for path in tmp_path.iterdir()} == {MARKER_NAME, ".served.sock"}
+            assert (tmp_path / ".served.sock").stat().st_mode & 0o777 == 0o600
+            for name in (MARKER_NAME, ".served.sock"):
+                (tmp_path / name).unlink()
+        assert list(tmp_path.iterdir()) == []
+    with marked(tmp_path, "http://a", tmp_path), lending(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow
 def test_the_audit_borrows_a_served_folder(folder: Path, tmp_path: Path) -> None:
     """As the other commands do; it finds the queue where the server says that it is."""
