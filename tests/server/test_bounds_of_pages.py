@@ -1,20 +1,28 @@
-"""Bounds of pages and forms: how long a text may be, and how many rows of a list are shown."""
+"""Bounds of pages: lengths of texts, rows of lists, what is left to send, and live pages."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from arena.requests import Answer
-from arena.server.web import actions
+from arena.server.records.published import TeamFacts
+from arena.server.web import actions, events
+from arena.server.web.call import Call
+from arena.server.web.mail import mail_lost_key
 from arena.server.web.paging import number_of_pages, page_number, search_of
-from arena.server.web.people import redirect_target
-from web_site import NAME, WebSite
+from arena.server.web.people import Person, redirect_target
+from arena.server.web.problems import Problem
+from web_site import FACTS, NAME, WebSite
 
 FILE = "0" * 32
+NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +172,152 @@ def test_steps_without_an_account_are_counted_and_a_language_is_kept_for_a_year(
         "language=de; HttpOnly; Max-Age=31536000; Path=/; SameSite=lax"
     )
     assert "set-cookie" not in guest.post("/language", data={"language": "xx"}).headers
+
+
+Limits = tuple[int | None, int | None, int | None]
+LEFT: list[tuple[Limits, dict[str, Any], int, tuple[int | None, int | None]]] = [
+    ((None, None, None), {}, 3, (None, None)),
+    ((50, None, None), {"used_total": 10}, 1, (None, 39)),
+    # 5 - 2 - 1 of today, and 50 - 10 - 1.
+    ((50, None, 5), {"used_total": 10, "day": "2026-05-06", "used_day": 2}, 1, (2, 39)),
+    ((50, None, 5), {"used_total": 10, "day": "2026-05-05", "used_day": 2}, 1, (4, 39)),
+    ((3, None, 5), {"used_total": 2}, 0, (1, 1)),
+    ((None, 4, None), {"week": "2026-W19", "used_week": 3}, 0, (1, None)),
+    ((None, 4, None), {"week": "2026-W18", "used_week": 3}, 0, (4, None)),
+    (
+        (10, 4, 1),
+        {"used_total": 10, "week": "2026-W19", "used_week": 4, "day": "2026-05-06", "used_day": 1,
+         "extra": 2},
+        0, (2, 2),
+    ),
+    ((10, None, 1), {"used_total": 11, "day": "2026-05-06", "used_day": 3}, 0, (0, 0)),
+]  # fmt: skip
+"""Limits in total, a week and a day; what a team used; files that wait; left today and in total."""
+
+
+def test_what_is_left_of_the_limits_of_a_day_a_week_and_in_total(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting: list[Any] = []
+    monkeypatch.setattr(actions, "_unjudged", lambda *_: waiting)
+    for (total, per_week, per_day), used, n_waiting, (today, in_total) in LEFT:
+        others = [("select", {}), ("submit", {"program": "p"})]
+        waiting[:] = [
+            SimpleNamespace(kind=kind, payload=payload)
+            for kind, payload in [*others, *[("submit", {})] * n_waiting]
+        ]
+        published = SimpleNamespace(
+            team=lambda name, used=used: TeamFacts(name, **used), current_name=lambda name: name
+        )
+        facts = SimpleNamespace(total=total, per_week=per_week, per_day=per_day)
+        call: Any = SimpleNamespace(
+            competition=SimpleNamespace(facts=facts, published=published),
+            site=SimpleNamespace(clock=lambda: NOW),
+        )
+        left = actions.left(call, SimpleNamespace(name="Ants"))  # type: ignore[arg-type]
+        expected = (today, in_total, n_waiting, "2026-05-07T00:00:00+00:00")
+        assert (left.today, left.total, left.waiting, left.resets) == expected, used
+
+
+def test_how_long_tokens_and_sign_ins_count() -> None:
+    def days(since_deadline: float | None) -> float:
+        deadline = None if since_deadline is None else NOW - timedelta(days=since_deadline)
+        call: Any = SimpleNamespace(
+            competition=SimpleNamespace(deadline=lambda: deadline),
+            site=SimpleNamespace(clock=lambda: NOW),
+        )
+        return Call.token_expiry(call) / timedelta(days=1)
+
+    assert [days(since) for since in (None, -5, 28, 29, 30)] == [365, 35, 2, 1, 1]
+    hour, second = timedelta(hours=1), timedelta(seconds=1)
+    person = Person(since=NOW)
+    assert [person.fresh(NOW + hour - second), person.fresh(NOW + hour)] == [True, False]
+    assert [Person().fresh(NOW), Person(program=True).fresh(NOW)] == [False, True]
+
+
+def test_cookies_have_at_most_8192_bytes(site: WebSite) -> None:
+    for length, status in ((8_192, 200), (8_193, 431)):
+        page = site.browser().get(f"/{NAME}/", headers={"cookie": f"a={x(length - 2)}"})
+        assert page.status_code == status, length
+    assert "have more than 8,192 bytes. Delete them" in page.text
+
+
+def test_a_lost_key_is_mailed_to_five_accounts_of_an_address_for_an_hour() -> None:
+    states = ("blocked", "active", "organiser", "waiting", "elsewhere", "active")
+    people = [
+        SimpleNamespace(account=f"a{number}", name=f"Ada {number}", state=state)
+        for number, state in enumerate(states)
+    ]
+    made: list[Any] = []
+    mails: list[Any] = []
+
+    def invite(kind: str, *, account: str, made_by: str, expires: datetime) -> str:
+        made.append((kind, account, made_by, expires - NOW))
+        return f"secret-{account}"
+
+    facts = replace(FACTS, server=FACTS.server.model_copy(update={"smtp_host": "m"}))
+    site: Any = SimpleNamespace(
+        accounts=SimpleNamespace(
+            with_contact=lambda contact: people,
+            competitions_of=lambda account: {"other" if account == "a4" else NAME},
+            invite=invite,
+        ),
+        competitions={NAME: SimpleNamespace(name=NAME, facts=facts)},
+        is_organiser=lambda account: account == "a2",
+        clock=lambda: NOW,
+        settings=SimpleNamespace(url="https://a.org"),
+        mails=SimpleNamespace(add=mails.extend),
+    )
+    mail_lost_key(site, "ada@example.org")
+    assert made == [("signin", name, name, timedelta(hours=1)) for name in ("a1", "a3")]
+    assert [f"signs Ada {n} in to" in mail.body for n, mail in zip((1, 3), mails, strict=True)] == [
+        True, True,
+    ]  # fmt: skip
+
+
+def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
+    site: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    competition, accounts = site.site.competitions[NAME], site.site.accounts
+    site.scorer.publish(board=[])
+    monkeypatch.setattr(events, "KEEP_ALIVE", 0.001)
+    monkeypatch.setattr(events, "INTERVAL", 0.001)
+    ((team, (member,)),) = accounts.teams(NAME)
+    call: Any = SimpleNamespace(
+        competition=competition, site=site.site, own_team=team,
+        person=Person(accounts.account(member.account, NAME)),
+    )  # fmt: skip
+
+    def etag() -> str:
+        return competition.published.etag("board") or ""
+
+    async def told() -> list[str]:
+        stream = events.stream(call)
+        texts = [await anext(stream) for _ in range(6)]
+        assert events.listeners() == 1
+        first, announced = etag(), texts[3]
+        assert texts == [
+            "retry: 5000\n\n", f"event: board\ndata: {first}\n\n",
+            "event: results\ndata: \n\n", announced, "event: answer\ndata: 1\n\n",
+            ": still here\n\n",
+        ]  # fmt: skip
+        assert announced.startswith("event: announcement\ndata: ")
+        monkeypatch.setattr(events, "KEEP_ALIVE", 60.0)
+        site.scorer.publish(board=[{"rank": 1, "team": "Ants", "score": 1.0}])
+        assert await anext(stream) == f"event: board\ndata: {etag()}\n\n" != texts[1]
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert events.listeners() == 0
+        while competition in events._tasks:
+            await asyncio.sleep(0.001)
+        return texts
+
+    asyncio.run(told())
+    monkeypatch.setattr(events, "listeners", lambda: 4)
+    for most, may_listen in ((5, True), (4, False)):
+        call.competition = SimpleNamespace(limits=SimpleNamespace(listeners=most))
+        if may_listen:
+            events.stream(call)
+        else:
+            with pytest.raises(Problem, match="Too many pages are live") as refused:
+                events.stream(call)
+            assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "60"})
