@@ -13,11 +13,18 @@ import numpy as np
 import pytest
 
 from arena.competition.exports import claims, contradictions, verify
-from arena.competition.exports.claims import Claims, read_part, recorded_solution
+from arena.competition.exports.claims import (
+    Claims,
+    read_part,
+    recorded_solution,
+    result_digest,
+)
+from arena.competition.exports.contradictions import contradictions_in
 from arena.competition.exports.verify import _differences
 from arena.config import Settings
 from arena.errors import InputError
 from arena.store import Event
+from arena.store.digests import keyed_digest
 from study_boards import Accuracy, BlackBox
 
 
@@ -369,3 +376,96 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
         finals=finals or {"Ants": [1, 2], "Bees": [3]},
     )  # fmt: skip
     assert list(contradictions._of_submissions(exported, recorded)) == said
+
+
+def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded = {
+        number: {**RECORDED[1], "team": team, "phase": phase, "submission": number}
+        for number, team, phase in ((1, "Ants", "dev"), (2, "Bees", "dev"), (3, "Ants", "final"))
+    }
+    monkeypatch.setattr(contradictions, "phases_by_board", lambda *_: {"all": ("dev", "final")})
+    good = {"dev": {"Ants": 1, "Bees": 2}, "final": {"Ants": 3}}
+    no_count = (
+        "result.json: submission {} of the team {} does not count in the phase {} according to "
+        "events.jsonl."
+    )
+    for files, said in (
+        (good, []),
+        ({}, []),
+        ({**good, "dev": {"Ants": 1}}, [
+            "result.json: a board lacks the team Bees in the phase dev, in which it has a "
+            "submission that counts.",
+        ]),
+        ({**good, "final": {"Ants": 1}}, [no_count.format(1, "Ants", "final")]),
+        ({"dev": {"Ants": 1, "Bees": 1}, "final": {"Ants": 3}}, [
+            no_count.format(1, "Bees", "dev"),
+        ]),
+        ({"dev": good["dev"]}, ["result.json: the board all is not over its phases."]),
+        ({**good, "x" * 61: {}}, ["result.json: the board all is not over its phases."]),
+        ({**good, "x" * 61: {"Cats": 9}}, [
+            "result.json: the board all is not over its phases.",
+            no_count.format(9, "Cats", "x" * 59 + "…"),
+        ]),
+    ):  # fmt: skip
+        finding = {"analysis": "board all", "document": {"round_files": files}}
+        exported = replace(claims_of(), result={"findings": [finding]})
+        assert list(contradictions._of_rounds(exported, recorded)) == said
+
+
+def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contradictions, "first_broken", lambda events: "")
+    monkeypatch.setattr(contradictions, "_of_submissions", lambda *_: iter(()))
+    (tmp_path / "finals").mkdir()
+    for name in ("private.csv", "key.txt", "finals/1.csv"):
+        (tmp_path / name).write_text("team,rank\nAnts,1\n" if name == "private.csv" else "")
+    result: dict[str, Any] = {"standings": [{"rank": 1, "team": "Ants"}], "unranked": []}
+    payload: dict[str, Any] = {"sha256": result_digest(result), "finals": {"Ants": [1]}}
+    settings = keyed_digest(b"", b"{}")
+
+    def exported(
+        finalized: dict[str, Any] | None = payload, recorded: str | None = settings
+    ) -> Claims:
+        events = [
+            Event(1, "2026-03-01", "host", "finalized", {**payload, "phase": "dev"}, "", ""),
+            Event(2, "2026-03-01", "host", "configuration",
+                  {"facts": {"meta": {"settings": recorded}}}, "", ""),
+        ]  # fmt: skip
+        if finalized is not None:
+            events.append(Event(3, "2026-03-01", "host", "finalized", finalized, "", ""))
+        return replace(
+            claims_of(), folder=tmp_path, recorded_settings=b"{}", result=result,
+            finals={"Ants": [1]}, events=tuple(events),
+        )  # fmt: skip
+
+    assert list(contradictions_in(exported())) == []
+    for claimed, sentence in (
+        (
+            exported(finalized=None),
+            "events.jsonl does not record that the competition was finalized: the end is missing.",
+        ),
+        (
+            exported({**payload, "sha256": "ab"}),
+            "result.json is not the board that events.jsonl records as the final one.",
+        ),
+        (
+            exported({**payload, "finals": {"Ants": [2]}}),
+            "The submissions in finals.json differ from those that events.jsonl records.",
+        ),
+        (
+            exported(recorded="ab"),
+            "The settings in settings.json differ from those that events.jsonl records.",
+        ),
+    ):
+        assert list(contradictions_in(claimed)) == [sentence]
+    (tmp_path / "private.csv").write_text("team,rank\nAnts,2\n")
+    (tmp_path / "finals" / "2.csv").touch()
+    (tmp_path / ("x" * 101)).touch()
+    assert list(contradictions_in(exported())) == [
+        "private.csv differs from result.json.",
+        "finals/2.csv does not belong to an export.",
+        f"{'x' * 99}… does not belong to an export.",
+    ]
