@@ -1,12 +1,16 @@
-"""When files are received, of a competition and of its phases together."""
+"""What the scorer publishes of a competition and of its phases together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from arena.server.scorer.facts import _dates
+import pytest
+
+from arena.server.scorer import facts
+from arena.server.scorer.facts import _dates, result_documents
 
 
 def test_files_are_received_from_the_first_start_to_the_last_end() -> None:
@@ -22,3 +26,67 @@ def test_files_are_received_from_the_first_start_to_the_last_end() -> None:
     open_start, endless = {**phases[0], "start": None}, {**phases[1], "end": None}
     assert _dates(competition, [open_start, phases[1]]) == (None, "2026-04-01")
     assert _dates(competition, [phases[0], endless]) == ("2026-02-01", None)
+
+
+def test_results_of_all_phases_are_documents_in_the_order_of_their_versions() -> None:
+    def board(**versions: str) -> Any:
+        return SimpleNamespace(
+            results=lambda: [
+                {"version": int(name[1:]), "state": state} for name, state in versions.items()
+            ],
+            published_private_leaderboard=lambda version: (
+                [version] if f"v{version}" in versions else None
+            ),
+        )
+
+    def published(*boards: Any, has_ended: bool = True) -> dict[str, Any]:
+        competition: Any = SimpleNamespace(
+            in_each_phase=lambda: boards, has_ended=has_ended, next_result=lambda: "coming"
+        )
+        documents = result_documents(competition)
+        assert documents["next result"] == ("coming" if has_ended else None)
+        results = [result["version"] for result in documents.pop("results")]
+        return {"results": results, **documents}
+
+    assert published(board(), has_ended=False)["private"] is None
+    two = published(board(v10="published"), board(v2="published", v3="retracted"))
+    assert two == {
+        "results": [2, 3, 10], "private": [10], "next result": "coming",
+        "result 2": [2], "result 3": [3], "result 10": [10],
+    }  # fmt: skip
+    assert published(board(v2="published"), board(v3="retracted"))["private"] is None
+
+
+def test_boards_of_phases_and_over_phases_are_published_beside_the_current_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [{"score": None}, {"score": 0.5}, {"score": 0.75}]
+    asked: list[Any] = []
+
+    def view(name: str | None) -> Any:
+        board = [] if name == "one" else rows
+        return SimpleNamespace(
+            leaderboard=lambda: board, late_files=lambda: ["late"], brackets=lambda: {"b": ["a"]},
+            settings="settings", manager="manager", solution=SimpleNamespace(outline=lambda: 5),
+        )  # fmt: skip
+
+    @dataclass
+    class Released:
+        name: str
+
+    competition: Any = SimpleNamespace(
+        phases=lambda: [{"phase": "one"}, {"phase": "two"}], released_boards=("sum",),
+        in_phase=lambda name=None: view(name), released_board=Released,
+    )  # fmt: skip
+    monkeypatch.setattr(facts, "find_mechanism", lambda *_: "mechanism")
+    monkeypatch.setattr(facts, "public_metric", lambda *given: given[1:3])
+    monkeypatch.setattr(facts, "independent_rows", lambda _: 100)
+    monkeypatch.setattr(facts, "chance_difference", lambda *given: asked.append(given) or 0.125)
+    common = {"late": ["late"], "brackets": {"b": ["a"]}, "released sum": {"name": "sum"}}
+    assert facts.board_documents(competition) == {
+        "board": rows, "board one": [], "board two": rows, "chance": {"difference": 0.125},
+        **common,
+    }  # fmt: skip
+    assert asked == [(("mechanism", 5), 100, 0.5)]  # the first score there is
+    rows[:] = rows[:1]
+    assert facts.board_documents(competition)["chance"] == {"difference": None}

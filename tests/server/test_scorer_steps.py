@@ -20,6 +20,7 @@ from arena.errors import StoreError
 from arena.requests import Answer, Request
 from arena.server.records.published import State, TeamFacts
 from arena.server.scorer import scorer as module
+from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.scorer import Scorer
 from arena.types import Fault
 
@@ -552,3 +553,27 @@ def test_ranks_before_are_those_at_the_beginning_of_the_day(
         scorer._competition.is_finalized = is_finalized
         Scorer._note_end(scorer, private)
         assert scorer._end == end
+
+
+def test_a_scorer_that_was_killed_judges_alone_and_gives_up_after_two_ends(tmp_path: Path) -> None:
+    path = tmp_path / "attempts.json"
+
+    def killed(*current: int) -> Attempts:
+        """Begin with these requests, and return what the next scorer reads."""
+        Attempts.read(path).begin(current)
+        return Attempts.read(path)
+
+    group = killed(5, 6)
+    assert [group.alone(number) for number in (4, 6, 7)] == [True, True, False]
+    assert group.deaths == {}
+    for ends, is_hopeless in ((1, False), (2, True)):
+        once = killed(5)
+        assert (once.deaths, once.hopeless(5)) == ({5: ends}, is_hopeless)
+    other = killed(3)  # what was read before is noted with it
+    assert (other.single_until, other.hopeless(5), other.hopeless(3)) == (6, True, False)
+    other.failed([8, 9])
+    assert (other.single_until, other.alone(9)) == (9, True)
+    other.failed([7])
+    assert other.single_until == 9
+    other.end()
+    assert not path.exists()
