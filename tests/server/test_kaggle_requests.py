@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
+from arena.requests import Answer
+from kept import check_kept
 from web_site import NAME, URL, WebSite
 
 API = "/api/v1/competitions"
@@ -183,3 +186,60 @@ def test_what_there_is_not_is_a_sentence(web: WebSite) -> None:
         assert "It has: list, files, download, submit" in answer.json()["message"]
     unknown = guest.get(f"{API}/data/list/nowhere").json()
     assert unknown["message"] == "There is no competition 'nowhere' on this server."
+
+
+def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
+    deadline = "2026-06-01T12:00:00.250000+00:00"
+    also = {"moons": {"title": "", "board": "members", "per_day": None, "deadline": None}}
+    web = WebSite(tmp_path, also=also, deadline=deadline, team_size=3)
+    now = datetime(2026, 5, 6, 12, 30, 15, 999_999, tzinfo=UTC)
+    web.site.clock, web.site.started = lambda: now, now
+    ada = web.person("Ada", "Ants")
+    client, guest = web.program(web.token(ada)), web.program()
+
+    def answer(seq: int, kind: str = "submit", status: str = "accepted", **about: Any) -> Answer:
+        received = (now - timedelta(hours=9 - seq)).isoformat()
+        return Answer(f"r{seq}", seq, "Ants", kind, status, received, "", member=ada, **about)
+
+    faults = ({"kind": "missing id", "message": "An id is missing."}, {"kind": "other"})
+    web.scorer.publisher.publish(
+        answers=[
+            answer(1, submission=1, released=0.123456789012, file="a.csv"),
+            answer(2, submission=2, released=None, file="b.csv"),
+            answer(3, "select", "done"),
+            answer(4, status="rejected", faults=faults, file="c.csv"),
+            answer(5, status="refused", message="The limit is reached.", file="d.csv"),
+            answer(6, status="set_aside", file="e.csv"),
+            answer(7, status="withdrawn", submission=3, file="f.csv"),
+        ]
+    )
+    payload = {"upload": "u", "file": "g.csv", "bytes": 7, "sha256": "0", "description": "last"}
+    web.site.intake.append(
+        competition=NAME, team="Ants", member=ada, kind="submit", payload=payload, received=now
+    )
+    rows = [
+        {"rank": 1, "team": "Ants", "score": 0.123456789012, "submission": 1},
+        {"rank": 2, "team": "Base", "score": None, "submission": 9},
+    ]
+    web.scorer.publish(board=rows, sample=SAMPLE)
+
+    of_race, parts = {"competitionName": NAME}, list[str]()
+    for sender, method, path, body in (
+        (client, "GET", f"{API}/list", {}),
+        (guest, "GET", f"{API}/list?search=MOONS&page=1", {}),
+        (guest, "GET", f"{API}/list?page=2", {}),
+        (guest, "POST", f"{SERVICE}/ListCompetitions", {"search": "CUSTOMER"}),
+        (client, "GET", f"{API}/submissions/list/{NAME}", {}),
+        (client, "GET", f"{API}/submissions/list/{NAME}?page=2", {}),
+        (client, "POST", f"{SERVICE}/ListSubmissions", of_race),
+        (guest, "GET", f"{API}/{NAME}/leaderboard/view", {}),
+        (guest, "POST", f"{SERVICE}/GetLeaderboard", of_race),
+        (guest, "GET", f"{API}/data/list/{NAME}", {}),
+        (guest, "GET", f"{API}/moons/leaderboard/view", {}),
+    ):
+        sent_body = {"json": body} if method == "POST" else {}
+        document = sender.request(method, path, **sent_body).json()
+        rows = json.dumps(document).replace("}, {", "},\n{")  # one on a line
+        parts.append(f"== {method} {path} {json.dumps(body)}\n{rows}\n")
+    web.close()
+    check_kept("kaggle.txt", "\n".join(parts).replace(ada, "ADA"))
