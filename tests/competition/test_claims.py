@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.exports import claims, contradictions, verify
 from arena.competition.exports.claims import (
     Claims,
@@ -25,6 +26,7 @@ from arena.config import Settings
 from arena.errors import InputError
 from arena.store import Event
 from arena.store.digests import keyed_digest
+from arena.store.row_counts import RowCounts
 from study_boards import Accuracy, BlackBox
 
 
@@ -469,3 +471,46 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
         "finals/2.csv does not belong to an export.",
         f"{'x' * 99}… does not belong to an export.",
     ]
+
+
+def _rows_added(*payloads: dict[str, Any]) -> Claims:
+    """Return the claims of an export with these submissions, and further rows."""
+    return replace(claims_of(), events=tuple(
+        Event(number, "", "host", "submission" if "submission" in payload else ROWS_ADDED,
+              payload, "", "")
+        for number, payload in enumerate(payloads, start=1)
+    ))  # fmt: skip
+
+
+def test_submissions_have_the_rows_that_were_there_before_them() -> None:
+    first, second = ({"n_rows": n_rows, "row_sets": row_sets} for n_rows, row_sets in (
+        ([3, 5], []), ([5, 6], ["a", "b"]),
+    ))  # fmt: skip
+    solution: Any = SimpleNamespace(n_rows=9)
+    for payloads, row_counts, row_sets in (
+        ([], RowCounts((0,), (9,)), ()),
+        ([first], RowCounts((0, 1), (3, 5)), ()),
+        ([{"submission": 1}, first, {"submission": 2}, {"submission": 3}, second],
+         RowCounts((0, 2, 4), (3, 5, 6)), ("a", "b")),
+        ([{"submission": 1}, first, second], RowCounts((0, 2), (3, 6)), ("a", "b")),
+    ):  # fmt: skip
+        exported = _rows_added(*payloads)
+        assert claims.recorded_row_counts(exported, solution) == row_counts
+        assert claims.recorded_row_sets(exported) == row_sets
+    for payload in (
+        {"row_sets": []},
+        {"n_rows": [3], "row_sets": []},
+        {"n_rows": [3, 4, 5], "row_sets": []},
+        {"n_rows": [3, 4.0], "row_sets": []},
+        {"n_rows": [5, 3], "row_sets": []},
+        {"n_rows": [0, 3], "row_sets": []},
+        {"n_rows": [3, 4]},
+        {"n_rows": [3, 4], "row_sets": ["a", 1]},
+    ):
+        with pytest.raises(InputError) as refused:
+            claims.recorded_row_counts(_rows_added(payload), solution)
+        assert str(refused.value) == (
+            "events.jsonl does not have the content of an export: use the export as arena wrote it."
+        )
+    with pytest.raises(InputError):
+        claims.recorded_row_counts(_rows_added({"submission": "1"}, first), solution)

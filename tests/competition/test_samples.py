@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
+from arena.competition.record.samples import sample_values
+from arena.types import MetricTraits, PredictionKind, Target, Usage
 
 
 @pytest.mark.few(1)
@@ -33,3 +37,42 @@ def test_a_sample_has_a_valid_value_for_each_kind_of_prediction(
         assert header == ["id", *columns]
         assert rows == [[id, *map(str, values)] for id in "rst"]
         assert competition.submit(sample, "ant").status == "accepted"
+
+
+YES_NO, ABC = ("no", "yes"), ("a", "b", "c")
+MODALITY = SimpleNamespace(sample_cell=lambda column, cells: f"{column}: {'/'.join(cells)}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "targets", "columns", "bounds", "truth", "values"),
+    [
+        # The first of the classes that a row has which may be shown: the second and the third.
+        (PredictionKind.LABEL, (ABC,), ("y",), (0, 1), [0, 2, 1, 0], ["b"]),
+        (
+            PredictionKind.LABEL, (ABC, YES_NO), ("y", "z"), (0, 1),
+            [[0, 0], [2, 1], [2, 0], [0, 0]], ["c", "no"],
+        ),
+        (PredictionKind.CLASS_PROBABILITIES, (ABC,), ABC, (0, 1), [0] * 4, [1 / 3] * 3),
+        (PredictionKind.CLASS_PROBABILITIES, (None,), ("y",), (0, 1), [0] * 4, [0.5]),
+        (PredictionKind.CLASS_PROBABILITIES, (None, None), ("y", "z"), (1, 2), [0] * 4, [1, 1]),
+        (PredictionKind.TEXT, (None,), ("y", "other"), (0, 1), [*"pqrs"], ["y: q/r", "other: "]),
+        (PredictionKind.PROBABILITY, (YES_NO,), ("y",), (-np.inf, np.inf), [0] * 4, [0.5]),
+        (PredictionKind.PROBABILITY, (YES_NO,), ("y",), (0, 0.25), [0] * 4, [0.25]),
+        (PredictionKind.VALUE, (None,), ("y",), (-np.inf, np.inf), [0] * 4, [0.0]),
+        (PredictionKind.VALUE, (None,), ("y",), (2, 3), [0] * 4, [2.0]),
+    ],
+)  # fmt: skip
+def test_a_sample_has_the_middle_of_the_range_or_the_first_class_that_is_shown(
+    kind: PredictionKind, targets: Any, columns: Any, bounds: Any, truth: Any, values: list[Any]
+) -> None:
+    metric: Any = SimpleNamespace(traits=MetricTraits(prediction_range=bounds), modality=MODALITY)
+    cells = np.array(truth, object if kind is PredictionKind.TEXT else int)
+    shown, hidden, ignored = Usage.PUBLIC, Usage.PRIVATE, Usage.IGNORED
+    # Without a public row, those that are ranked.
+    for usage in ((hidden, shown, shown, ignored), (ignored, hidden, hidden, ignored)):
+        solution: Any = SimpleNamespace(
+            kind=kind, columns=columns, truth=cells,
+            targets=[Target(name, classes) for name, classes in zip("yz", targets, strict=False)],
+            usage=np.array(usage, np.uint8),
+        )  # fmt: skip
+        assert sample_values(solution, metric) == values
