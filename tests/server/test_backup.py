@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
 from arena.server.backup import BACKUP_NOTE, backup
 from arena.server.records.layout import Layout
@@ -44,3 +45,15 @@ def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout)
         assert (Path(first).parent, reason.startswith("[Errno 2]")) == (folder, True)
         assert reason.endswith(". There is no copy.")
         assert not (tmp_path / "copy").exists()
+
+
+def test_a_copy_lacks_the_records_in_the_folder_and_unfinished_work(tmp_path: Path) -> None:
+    folder, target = tmp_path / "race", tmp_path / "copy"
+    layout = Layout(folder / "records")
+    layout.create()
+    for name in ("rules.md", UNFINISHED_NAME, BACKUP_NOTE, f"pages/{UNFINISHED_NAME}"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("abc")
+    assert backup(folder, layout, target=target) == 6
+    assert sorted(path.name for path in target.iterdir()) == ["pages", "rules.md"]
+    assert (target / "pages" / UNFINISHED_NAME).exists()

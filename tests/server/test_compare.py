@@ -16,7 +16,7 @@ import pytest
 from arena.competition.record.teams import Teams
 from arena.errors import InputError, StoreBusyError
 from arena.requests import Request
-from arena.server import compare
+from arena.server import compare, marker
 from arena.server.backup import BACKUP_NOTE, backup
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.records.accounts import Accounts
@@ -352,3 +352,38 @@ def test_a_backup_has_the_competition_and_the_queue_and_nothing_passing(tmp_path
         backup(folder, layout, tmp_path / "copy")
     with pytest.raises(InputError, match="inside the competition's folder"):
         backup(folder, layout, folder / "copy")
+
+
+def test_a_folder_is_asked_for_half_a_second_whether_it_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, pauses = 10.0, []
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        pauses.append(seconds)
+        now += 0.25
+
+    monkeypatch.setattr(marker, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    with marker.locked(tmp_path) as first, marker.locked(tmp_path) as second:
+        assert (first, second) == (True, False)
+    assert pauses == [0.02, 0.02]
+    with marker.locked(tmp_path) as alone, marker.locked(tmp_path, shared=True) as shared:
+        assert (alone, shared) == (True, False)
+    assert len(pauses) == 2  # who only looks does not wait
+    with marker.locked(tmp_path, shared=True), marker.locked(tmp_path, shared=True) as shared:
+        assert shared
+    for text in ("{", "[]", '{"url": "http://a"}', '{"url": "a", "data": 7}'):
+        (tmp_path / ".served.json").write_text(text)
+        assert marker.served_folder(tmp_path) is None
+
+
+def test_a_scorer_that_does_not_hand_over_a_folder_is_said_to_be_judging(tmp_path: Path) -> None:
+    with marker.lending(tmp_path) as lender, pytest.raises(StoreBusyError) as refused:
+        marker.borrow(tmp_path, 0.01)
+    assert str(refused.value) == (
+        "This competition is served, and its scorer did not hand it over within 0.01 s, because it "
+        "is judging submissions. Try again, or wait longer with --wait."
+    )
+    lender.lend()  # to nobody
+    assert marker.borrow(tmp_path, 0.01) is None
