@@ -16,6 +16,7 @@ from arena.server.records.published import TeamFacts
 from arena.server.web import actions, events
 from arena.server.web.call import Call
 from arena.server.web.mail import mail_lost_key
+from arena.server.web.membership import allowed_until_now
 from arena.server.web.paging import number_of_pages, page_number, search_of
 from arena.server.web.people import Person, redirect_target
 from arena.server.web.problems import Problem
@@ -217,6 +218,38 @@ def test_what_is_left_of_the_limits_of_a_day_a_week_and_in_total(
         left = actions.left(call, SimpleNamespace(name="Ants"))  # type: ignore[arg-type]
         expected = (today, in_total, n_waiting, "2026-05-07T00:00:00+00:00")
         assert (left.today, left.total, left.waiting, left.resets) == expected, used
+
+
+ALLOWED: list[tuple[Limits, int, int | None]] = [
+    ((None, None, None), 9, None),
+    ((50, None, None), 9, 50),
+    ((None, None, 2), 0, 2),
+    ((None, None, 2), 3, 8),
+    # So many weeks may begin on the days: 1 of one day, 2 of two to eight, 3 of nine.
+    *(((None, 3, None), days_before, 3 * weeks) for days_before, weeks in (
+        (0, 1), (1, 2), (7, 2), (8, 3),
+    )),
+    ((50, 3, 2), 1, 4),
+    ((5, 3, 2), 2, 5),
+]  # fmt: skip
+"""Limits in total, a week and a day; how many days ago a team began; what it may have sent."""
+
+
+def test_what_one_team_may_have_sent_since_a_day() -> None:
+    def allowed(limits: Limits, days_before: int, **about: Any) -> int | None:
+        total, per_week, per_day = limits
+        facts = replace(FACTS, total=total, per_week=per_week, per_day=per_day, **about)
+        call: Any = SimpleNamespace(
+            competition=SimpleNamespace(facts=facts), site=SimpleNamespace(clock=lambda: NOW)
+        )
+        since = NOW.replace(hour=23) - timedelta(days=days_before)
+        return allowed_until_now(call, since, "")
+
+    assert [allowed(limits, days) for limits, days, _ in ALLOWED] == [
+        most for _limits, _days, most in ALLOWED
+    ]
+    # A team that is older than the competition began with it: yesterday and today.
+    assert allowed((None, None, 2), 9, start="2026-05-05T23:00:00+00:00") == 4
 
 
 def test_how_long_tokens_and_sign_ins_count() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 from arena.requests import Answer
+from arena.server.records.published import Publisher
 from kept import check_kept
 from web_site import NAME, URL, WebSite
 
@@ -204,7 +206,7 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
     faults = ({"kind": "missing id", "message": "An id is missing."}, {"kind": "other"})
     web.scorer.publisher.publish(
         answers=[
-            answer(1, submission=1, released=0.123456789012, file="a.csv"),
+            answer(1, submission=1, released=0.12345678949, file="a.csv"),
             answer(2, submission=2, released=None, file="b.csv"),
             answer(3, "select", "done"),
             answer(4, status="rejected", faults=faults, file="c.csv"),
@@ -218,10 +220,12 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
         competition=NAME, team="Ants", member=ada, kind="submit", payload=payload, received=now
     )
     rows = [
-        {"rank": 1, "team": "Ants", "score": 0.123456789012, "submission": 1},
+        {"rank": 1, "team": "Ants", "score": 0.12345678949, "submission": 1},
         {"rank": 2, "team": "Base", "score": None, "submission": 9},
     ]
     web.scorer.publish(board=rows, sample=SAMPLE)
+    with closing(Publisher(web.site.settings.layout.public("moons"))) as publisher:
+        publisher.publish(documents={"board": rows})  # only members are told how many teams it has
 
     of_race, parts = {"competitionName": NAME}, list[str]()
     for sender, method, path, body in (
