@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arena.intake import parquet_file
+from arena.intake import arff_file, parquet_file
 from arena.intake.arff_file import read_arff
 from arena.intake.arrow_file import read_arrow
 from arena.intake.parquet_file import read_parquet
@@ -137,3 +137,18 @@ def test_a_file_without_content_is_refused() -> None:
     sentence = "The file contains no rows: add one row per id."
     no_rows = ARFF[: ARFF.index(b"1,")]
     assert _refused(read_arff, no_rows, Bounds(3, 2, 0)) == ("no rows", sentence)
+
+
+def test_the_reason_of_an_arff_file_is_cut_at_200_characters_without_its_stop() -> None:
+    for text, said in (
+        ("x" * 200, "x" * 200), ("x" * 201, "x" * 199 + "\u2026"), ("Bad line...", "Bad line"),
+    ):  # fmt: skip
+        assert arff_file._reason(ValueError(text)) == said
+
+    class QuotingError(ValueError):
+        line = 7
+
+        def __str__(self) -> str:
+            raise TypeError("not enough arguments for format string")
+
+    assert arff_file._reason(QuotingError()) == "line 7"
