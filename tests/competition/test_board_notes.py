@@ -21,7 +21,7 @@ from arena.scoring import reversed_scores
 from arena.scoring.reversed_scores import may_be_reversed, reversed_board
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
-from arena.types import SolutionColumns
+from arena.types import SolutionColumns, Usage
 from program import write_csv
 from scenario import Scenario
 
@@ -213,3 +213,30 @@ def test_a_board_is_reversed_if_its_best_area_is_far_below_one_half() -> None:
         ):  # fmt: skip
             assert reversed_board(metric, best, solution, rows) is None
     assert [may_be_reversed("roc_auc", best) for best in (None, 0.5, 0.499)] == [False, False, True]
+
+
+def test_a_board_without_a_score_says_what_it_waits_for() -> None:
+    no_label = (
+        "No score was released yet: no public row has a label. Add the labels by `arena labels "
+        "add` when they arrive."
+    )
+    no_row = "No row is public: no score is shown before the result is published."
+    no_file = "No score was released yet: send a first file by `arena submit`."
+    hidden, shown = (np.array([usage] * 2, np.uint8) for usage in (Usage.PRIVATE, Usage.PUBLIC))
+    for labelled, phases, usage, n_public, sentence in (
+        (0, {}, shown, 2, no_label),
+        (1, {}, hidden, 1, no_file),
+        (None, {}, hidden, 1, no_file),  # without phases the outline tells
+        (None, {}, shown, 0, no_row),
+        (None, {"dev": None}, shown, 0, no_file),
+        (None, {"dev": None}, hidden, 1, no_row),
+    ):
+        pending = None if labelled is None else SimpleNamespace(n_rows=labelled)
+        outline = SimpleNamespace(n_public=n_public)
+        state: Any = SimpleNamespace(
+            pending_labels={"public": pending}.__getitem__,
+            with_phases=SimpleNamespace(phase=phases),
+            solution=SimpleNamespace(usage=usage),
+            store=SimpleNamespace(solution_outline=lambda outline=outline: outline),
+        )
+        assert board_notes.empty_board_sentence(state) == sentence
