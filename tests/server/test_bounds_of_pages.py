@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from arena.requests import Answer
+from arena.server.records.accounts import Team
 from arena.server.records.published import TeamFacts
 from arena.server.web import actions, events
 from arena.server.web.call import Call
@@ -43,6 +44,12 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]
     decisions: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(actions, "admin", lambda _call, *decision: decisions.append(decision))
     return decisions
+
+
+def ants(site: WebSite) -> Team:
+    team = site.site.accounts.team_named(NAME, "Ants")
+    assert team is not None
+    return team
 
 
 def x(length: int) -> str:
@@ -96,7 +103,7 @@ def test_texts_of_an_organiser_have_a_longest_length(
     site: WebSite, decided: list[tuple[str, dict[str, Any]]]
 ) -> None:
     browser = site.browser(site.person("Org", organiser=True))
-    ((team, _members),) = site.site.accounts.teams(NAME)
+    team = ants(site)
 
     def status(form: str, fields: dict[str, str]) -> int:
         path = f"/{NAME}/admin/{form.replace('TEAM', team.team)}"
@@ -315,7 +322,8 @@ def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
     site.scorer.publish(board=[])
     monkeypatch.setattr(events, "KEEP_ALIVE", 0.001)
     monkeypatch.setattr(events, "INTERVAL", 0.001)
-    ((team, (member,)),) = accounts.teams(NAME)
+    team = ants(site)
+    (member,) = accounts.members(team.team)
     call: Any = SimpleNamespace(
         competition=competition, site=site.site, own_team=team,
         person=Person(accounts.account(member.account, NAME)),
@@ -354,3 +362,26 @@ def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
             with pytest.raises(Problem, match="Too many pages are live") as refused:
                 events.stream(call)
             assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "60"})
+
+
+def test_messages_and_announcements_have_a_longest_length(
+    site: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site.site.buckets, "take", lambda *_: 0)
+    member = site.browser(site.person("Ben", "Bees", contact=x(201)))
+    host = site.browser(site.person("Hal", organiser=True))
+    assert max(len(person.contact) for person in site.site.accounts.accounts(NAME)) == 200
+
+    def statuses(browser: Any, form: str, *texts: str) -> list[int]:
+        return [browser.post(f"/{NAME}/{form}", data={"text": text}).status_code for text in texts]
+
+    lengths = ("", f" {x(5_000)} ", x(5_001))
+    assert statuses(host, "admin/announce", *lengths) == [422, 303, 422]
+    assert statuses(member, "messages", *lengths, *"123456789") == [422, 303, 422, *[303] * 9]
+    refused = member.post(f"/{NAME}/messages", data={"text": "the eleventh"})
+    assert (refused.status_code, "not answered yet. Wait for" in refused.text) == (409, True)
+    answer = {"answers": "1", "kind": "publish", "text": "Yes."}
+    for published, status in ((" ", 422), (x(5_001), 422), (x(5_000), 303)):
+        page = host.post(f"/{NAME}/admin/messages", data={**answer, "published": published})
+        assert page.status_code == status
+    assert statuses(member, "messages", "again", "and again") == [303, 409]

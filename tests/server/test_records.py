@@ -246,6 +246,44 @@ def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     publisher.close()
 
 
+def test_a_reader_finds_the_same_file_and_counts_the_files_of_days(tmp_path: Path) -> None:
+    publisher = Publisher(tmp_path / "c.sqlite")
+    reader = Published(tmp_path / "c.sqlite")
+
+    def answer(number: int, day: int, team: str, status: str = "accepted", **about: Any) -> Answer:
+        return Answer(
+            request=f"r{number:03}", seq=number, team=team, kind=about.pop("kind", "submit"),
+            status=status, received=f"2026-03-{day:02}T23:59:59+00:00", judged="", **about,
+        )  # fmt: skip
+
+    copies = [answer(number, 9, "red", sha256="same") for number in range(102)]
+    others = [
+        answer(200, 1, "red", submission=1),
+        answer(201, 2, "red", sha256="other", submission=2),
+        answer(202, 2, "blue", "rejected"),
+        answer(203, 2, "green", "done", kind="select"),
+        answer(204, 2, "red", "withdrawn"),
+    ]
+    publisher.publish(
+        answers=[*copies, *others], teams=[TeamFacts("red", last="2026-03-09"), TeamFacts("blue")]
+    )
+    assert [found.seq for found in reader.same_file(copies[1])] == [0, *range(2, 101)]
+    assert [reader.same_file(other) for other in others[:2]] == [[], []]
+    days = [
+        {"day": "2026-03-09", "uploads": 102, "accepted": 102, "teams": 1},
+        {"day": "2026-03-02", "uploads": 3, "accepted": 1, "teams": 2},
+        {"day": "2026-03-01", "uploads": 1, "accepted": 1, "teams": 1},
+    ]
+    assert [reader.activity(most) for most in (2, 3, 4)] == [days[:2], days, days]
+    assert reader.last_entries(["red", "blue", "green"]) == {"red": "2026-03-09"}
+    assert [reader.received("red", number) for number in (2, 3)] == [
+        "2026-03-02T23:59:59+00:00", "",
+    ]  # fmt: skip
+    assert len(reader.answers(None)) == 100
+    reader.close()
+    publisher.close()
+
+
 def test_a_second_connection_of_a_process_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     """Otherwise another process that closes the file would remove the log in use."""
     path = tmp_path / "intake.sqlite"
