@@ -366,6 +366,29 @@ def test_an_image_whose_values_cannot_be_known_is_refused(
     assert said in fault.message
 
 
+def test_a_palette_says_what_is_outside_unless_black_is_another_colour_that_occurs(
+    tmp_path: Path,
+) -> None:
+    white, grey_1, black = b"\xff" * 3, b"\1" * 3, b"\0" * 3
+    for palette, is_read in (
+        (white + grey_1 + black, True),  # the colour 2 does not occur
+        (white + grey_1, True),
+        (white + black, False),
+        (b"\0\0\1" + black, False),
+        (black + black, True),
+    ):
+        data = _png_of(GOOD.astype(int), 8, 3, palette)
+        read = send(tmp_path, {"a.png": data}, ids=("a",))
+        if is_read:
+            assert read.values is not None
+            assert read.values.tolist() == [[run_lengths(GOOD)]]
+        else:
+            assert only(read, "coloured mask").message == (
+                "'a.png' has a palette in which black is not the colour 0, so that it does not say "
+                "what is outside the mask: save it in shades of grey, 0 outside."
+            )
+
+
 LAST_NOT_OPAQUE = np.where(np.arange(24).reshape(*SHAPE, 1) == 23, 254, 255)
 
 
