@@ -385,3 +385,24 @@ def test_messages_and_announcements_have_a_longest_length(
         page = host.post(f"/{NAME}/admin/messages", data={**answer, "published": published})
         assert page.status_code == status
     assert statuses(member, "messages", "again", "and again") == [303, 409]
+
+
+def test_a_page_of_a_team_has_the_last_of_what_it_sent(site: WebSite) -> None:
+    """Ten files of the last 50 answers for the organiser; three other requests for the team."""
+    host, member = site.person("Ira", organiser=True), site.person("Leo", "Lions")
+    team = site.site.accounts.team_named(NAME, "Lions")
+    assert team is not None
+
+    def shown(n_files: int, n_others: int) -> tuple[int, int]:
+        """Return how many files and requests are shown of these, of which the others are newer."""
+        kinds = [("submit", "accepted")] * n_files + [("select", "refused")] * n_others
+        answers = [
+            Answer(f"lions-{n:03}", 1_000 + n, "Lions", kind, status, "", "", file=f"file-{n:03}.")
+            for n, (kind, status) in enumerate(kinds)
+        ]
+        site.scorer.publisher.publish(answers=answers)
+        of_host = site.browser(host).get(f"/{NAME}/admin/teams/{team.team}").text
+        of_team = site.browser(member).get(f"/{NAME}/submissions").text
+        return of_host.count("<bdi>file-"), of_team.count("Your choice of final submissions:")
+
+    assert [shown(11, 0), shown(1, 49), shown(1, 50)] == [(10, 0), (1, 3), (0, 3)]
