@@ -7,12 +7,15 @@ import json
 import shlex
 import signal
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from arena.cli.commands import init
 from arena.cli.folder import changed_outside, find_folder
 from arena.competition.other_platforms import ImportedSettings
 from arena.competition.programs.local_runs import SubmittedProgram
@@ -26,7 +29,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.result import RejectedFile
 from arena.server.supervisor import User
 from arena.simulation.competition.likeness import Compared, Likeness
-from arena.types import Fault, Release
+from arena.types import Fault, Release, Usage
 from arena.utils.formatting import BoardDisplay
 from kept import check_kept
 from program import run_here
@@ -765,6 +768,65 @@ def test_init_creates_what_its_options_say_as_kept(commands: RecordedCommands) -
             "--sample-inputs shown"
         )
     commands.check_kept("calls-of-creations.txt")
+
+
+def test_init_says_what_was_made_as_kept(
+    commands: RecordedCommands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = "arena.cli.commands.init"
+    noted: list[Any] = []
+
+    def protection_notes(_: Any, solution: Any, **given: Any) -> list[str]:
+        noted.append((given["has_public_rows"], given["phase"]))
+        return ["It is not protected."]
+
+    for name, answer in (
+        ("notes_of", ["A note."]), ("meaning_of_columns", ["Columns."]),
+        ("soft_label_warnings", []),
+    ):  # fmt: skip
+        commands.monkeypatch.setattr(f"{place}.{name}", lambda *_, answer=answer: answer)
+    commands.monkeypatch.setattr(f"{place}.protection_notes", protection_notes)
+
+    def say(usage: str, *, has_rows: bool = True, n_pending: int = 0, phases: int = 0) -> None:
+        kinds = {"p": Usage.PUBLIC, "q": Usage.PRIVATE, "i": Usage.IGNORED}
+        solution = SimpleNamespace(
+            usage=np.array([kinds[letter] for letter in usage]),
+            pending=np.arange(len(usage)) >= len(usage) - n_pending,
+        )
+        deadline = datetime(2999 if phases == 1 else 1999, 1, 2, 3, 4, tzinfo=UTC)
+        board = SimpleNamespace(
+            phase="one" if phases else "", solution=solution,
+            settings=SimpleNamespace(competition=SimpleNamespace(deadline=deadline)),
+            pending_labels=lambda *, private: "pending" if n_pending > 1 else None,
+        )  # fmt: skip
+        questions = {
+            key: SimpleNamespace(choices=choices, required=required, shown=shown)
+            for key, choices, required, shown in (
+                ("a", ['x "$y"', "z"], True, "board"), ("b", [], True, "board"),
+                ("c", [], False, "board"), ("d", [], True, "organiser"),
+            )
+        }  # fmt: skip
+        settings = SimpleNamespace(
+            metric=SimpleNamespace(specification="m"), programs=SimpleNamespace(sandbox=""),
+            question=questions if phases else {},
+        )  # fmt: skip
+        commands.monkeypatch.setattr(
+            f"{place}.modality_of", lambda _: SimpleNamespace(has_rows=has_rows)
+        )
+        competition: Any = SimpleNamespace(
+            solution=solution, settings=settings, in_phase=lambda: board,
+            manager=SimpleNamespace(metrics=SimpleNamespace(resolve=str)),
+            phases=lambda: [{"state": "open"}] * phases + [{"state": "over"}],
+        )  # fmt: skip
+        init._say_what_was_made(Path("my c"), competition)
+        commands.lines += [*capsys.readouterr().out.splitlines(), ""]
+
+    say("ppqi")
+    say("p" + "q" * 1_200 + "iii", n_pending=2, phases=1)
+    say("qqi", n_pending=1, phases=2)
+    say("qi", has_rows=False)
+    assert noted == [(True, ""), (True, "one"), (False, "one"), (False, "")]
+    commands.check_kept("made-competitions.txt")
 
 
 def test_a_folder_without_a_database_gets_none_when_a_command_fails(

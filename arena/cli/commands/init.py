@@ -281,12 +281,12 @@ def _options_of(competition: Competition) -> str:
     """Return the options without which a submission is refused: the phase and the answers."""
     board, questions = competition.in_phase(), competition.settings.question
     several = [row for row in competition.phases() if row["state"] == "open"][1:]
-    phase = f" --phase {board.phase}" if several else ""
-    return phase + "".join(
-        f' --answer "{key}={question.choices[0] if question.choices else "TEXT"}"'
-        for key, question in questions.items()
-        if question.required and question.shown == "board"
-    )
+    parts = ["--phase", board.phase] if several else []
+    for key, question in questions.items():
+        if question.required and question.shown == "board":
+            first = question.choices[0] if question.choices else "TEXT"
+            parts += ["--answer", f"{key}={first}"]
+    return "".join(f" {shlex.quote(part)}" for part in parts)
 
 
 def _say_what_was_made(folder: Path, competition: Competition) -> None:
