@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+from typing import Any
 
 import numpy as np
 import pytest
 
-from arena.intake import csv_file
+from arena.intake import csv_file, csv_header
 from arena.intake.table import SOLUTION_BOUNDS, RowNumbers
-from arena.interfaces.faults import FaultList
+from arena.interfaces.faults import FaultList, Refused
 from arena.types import PredictionKind
 from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
 
@@ -187,6 +189,27 @@ def test_empty_file(send: Send, content: str) -> None:
 def test_header_only(send: Send, content: str) -> None:
     fault = only(send(content), "no rows")
     assert fault.row == (3 if content.startswith("\n") else 1)
+
+
+def test_a_header_has_so_many_bytes_and_follows_so_many_comments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(csv_header, "_MAX_HEADER", 10)
+    monkeypatch.setattr(csv_header, "_MOST_COMMENTS", 2)
+
+    def found(data: bytes) -> Any:
+        faults = FaultList()
+        with contextlib.suppress(Refused):
+            header = csv_header.find_header(data, ("id", "y"), (), faults)
+            return header.names, header.row, header.n_leading
+        return [(fault.message, fault.row) for fault in faults.to_tuple()]
+
+    assert found(b"id,y,5678\n1,2\n") == (("id", "y", "5678"), 1, 1)  # 10 bytes with the end
+    assert found(b"\nid,y,56789\n1,2\n") == [
+        ("The first line has 11 bytes: write a header line, then the rows.", 2)
+    ]
+    assert found(b"#1\n#2\nid,y\n1,2\n") == (("id", "y"), 3, 3)
+    assert found(b"#1\n#2\n#3\nid,y\n") == (("#1",), 1, 1)  # which has as many fields as #3
 
 
 # -- encodings ---------------------------------------------------------------------------------
