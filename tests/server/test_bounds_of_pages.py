@@ -406,3 +406,25 @@ def test_a_page_of_a_team_has_the_last_of_what_it_sent(site: WebSite) -> None:
         return of_host.count("<bdi>file-"), of_team.count("Your choice of final submissions:")
 
     assert [shown(11, 0), shown(1, 49), shown(1, 50)] == [(10, 0), (1, 3), (0, 3)]
+
+
+def test_numbers_and_keys_of_requests_have_bounds(site: WebSite) -> None:
+    program = site.program(site.token(site.person("Kim", "Koalas")))
+    api = f"/api/v1/{NAME}"
+    queries = (
+        "board?limit=500&after=9007199254740992", "board?after=9007199254740993", "board?limit=0",
+        "board?after=-1", "submissions?before=-7&limit=500", "submissions?limit=501",
+        f"board?after={1:020}", f"board?after={1:021}",
+    )  # fmt: skip
+    assert [program.get(f"{api}/{query}").status_code for query in queries] == [
+        200, 422, 200, 422, 200, 422, 200, 422,
+    ]  # fmt: skip
+    cut = program.get(f"{api}/board", params={"after": x(41)}).json()["detail"]
+    assert cut == f"after is '{x(40)}', but must be a whole number up to 9007199254740992."
+
+    def status(key: str) -> int:
+        headers = {"Idempotency-Key": key}
+        answer = program.post(f"{api}/submissions", content=b"id,y\n", headers=headers)
+        return answer.status_code
+
+    assert [status(key) for key in (x(200), x(201), "a\tb")] == [202, 422, 422]

@@ -256,3 +256,5 @@ def test_a_draft_of_rules_is_neither_shown_nor_accepted(created: Path, tmp_path:
         rules.write_text(rest)
         assert write_pages(competition) == []
         assert rules_of(competition, section) == rest
+        for name in ("", "no-such.md", "pages"):
+            assert rules_of(competition, section.model_copy(update={"rules": name})) is None

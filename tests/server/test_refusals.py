@@ -143,6 +143,7 @@ ORGANISER: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("POST", "/admin/teams", {"content": b"\xff\xfe"}, 422, "The CSV is not UTF-8"),
     ("POST", "/admin/teams", {"content": b"team,name,contact\n"}, 422, "The list is empty"),
     ("POST", "/admin/teams", {"content": b"a@b.org\nAnts;Ada"}, 422, "Line 1: The name of"),
+    ("POST", "/admin/teams", {"content": b"x" * 2**20}, 422, "Line 1: "),
     ("POST", "/admin/teams", {"content": b"x" * (2**20 + 1)}, 413, "larger than 1 MB"),
     ("POST", "/admin/teams", {"content": iter([b"x" * 2**20, b"x"])}, 413, "larger than 1 MB"),
     ("POST", "/admin/block", {"json": {"account": "0"}}, 404, "There is no such account"),
