@@ -52,6 +52,14 @@ def ants(site: WebSite) -> Team:
     return team
 
 
+def board_of(n_teams: int) -> list[dict[str, Any]]:
+    return [
+        {"rank": n, "team": f"team {n}", "score": 1 / n, "submission": n, "n_submissions": 1,
+         "baseline": False}
+        for n in range(1, n_teams + 1)
+    ]  # fmt: skip
+
+
 def x(length: int) -> str:
     return "x" * length
 
@@ -128,11 +136,7 @@ def test_a_frame_has_the_first_fifty_teams_and_twenty_are_found_without_a_search
     site: WebSite,
 ) -> None:
     def page(n_teams: int, path: str) -> str:
-        rows = [
-            {"rank": n, "team": f"team {n}", "score": 1 / n, "n_submissions": 1, "baseline": False}
-            for n in range(1, n_teams + 1)
-        ]
-        site.scorer.publish(board=rows)
+        site.scorer.publish(board=board_of(n_teams))
         return site.browser().get(f"/{NAME}/{path}").text
 
     framed = page(51, "embed")
@@ -344,7 +348,7 @@ def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
         ]  # fmt: skip
         assert announced.startswith("event: announcement\ndata: ")
         monkeypatch.setattr(events, "KEEP_ALIVE", 60.0)
-        site.scorer.publish(board=[{"rank": 1, "team": "Ants", "score": 1.0}])
+        site.scorer.publish(board=board_of(1))
         assert await anext(stream) == f"event: board\ndata: {etag()}\n\n" != texts[1]
         await stream.aclose()  # type: ignore[attr-defined]
         assert events.listeners() == 0
