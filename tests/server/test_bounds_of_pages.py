@@ -121,9 +121,6 @@ def test_texts_of_an_organiser_have_a_longest_length(
     assert decided == [decision for _form, _fields, decision in DECISIONS]
     for form, fields in (
         ("pause", {"reason": x(501)}),
-        ("exempt", {"team": x(501), "reason": "r"}),
-        ("exempt", {"team": "Ants", "reason": x(501)}),
-        ("retract", {"reason": x(501), "sure": "yes"}),
         ("decide", {"kind": "undo", "what": x(501), "reason": "r"}),
     ):
         assert status(form, fields) == 422, form
