@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import shlex
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from arena.cli.commands import init
+from arena.cli.discovery import InstalledCommand
 from arena.cli.folder import changed_outside, find_folder
 from arena.competition.other_platforms import ImportedSettings
 from arena.competition.programs.local_runs import SubmittedProgram
@@ -92,11 +94,14 @@ class RecordedCommands:
 
 
 MODULES = {"import": "import_"}
+LOAD = functools.cache(InstalledCommand.load)
+"""Making a command of its function takes a fifth of a call."""
 
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedCommands:
     monkeypatch.setattr("getpass.getuser", lambda: "ann")
+    monkeypatch.setattr(InstalledCommand, "load", LOAD)
     monkeypatch.setenv("COLUMNS", "16")  # sentences are not wrapped where they may be copied
     folder = tmp_path / "c"
     folder.mkdir()
