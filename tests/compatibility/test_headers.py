@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ import arena
 from arena.errors import InputError
 from arena.intake import CaseColumns, SubmissionForm, parse_submission, read_case_table
 from arena.intake import read_solution as read
+from arena.scoring.submissions import header_of
 from arena.scoring.validation import validate
 from arena.types import PredictionKind, SolutionColumns
 
@@ -91,6 +94,13 @@ def test_files_without_a_header_are_scored_with_and_without_one(write: Write) ->
     assert len(validate(gold, folder, "brier", columns)[0]) == 2
     rejected = validate(gold, folder, "brier", SolutionColumns(targets=("1",)))[1]
     assert "no header" in {fault.kind for submission in rejected for fault in submission.faults}
+
+
+def test_columns_without_a_header_come_in_the_order_of_the_names() -> None:
+    solution: Any = SimpleNamespace(id_column="id", columns=("b", "a", "more"))
+    assert header_of(solution, ("a", "Usage", "id", "b")) == ("a", "id", "b", "more")
+    assert header_of(solution, ("text",)) == ("text",)
+    assert header_of(solution, ()) == ()
 
 
 def test_rows_of_a_file_without_a_header_are_counted_from_its_first_line(write: Write) -> None:

@@ -17,6 +17,7 @@ from arena.utils.parallel import NoProgress
 from arena_competitors import campaign
 from arena_competitors.advice import Verdict, advise, evaluate
 from arena_competitors.campaign import Curve
+from arena_competitors.cli import attack as attack_command
 from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import constant_prediction, synthetic_rows
@@ -437,6 +438,13 @@ def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
     gain = smallest_gain_shown(mechanism_named("kaggle"), rows, BoardSettings(50), seed=0)
     assert gain is not None
     assert 0 < gain < 0.2
+
+
+def test_a_narrow_terminal_leaves_out_columns_one_by_one() -> None:
+    for name in ("CURVE", "VERDICT"):
+        titles = getattr(attack_command, f"_{name}_COLUMNS")
+        importance = getattr(attack_command, f"_{name}_IMPORTANCE")
+        assert sorted(importance) == list(range(1, len(titles) + 1))
 
 
 def test_a_negative_seed_is_refused():

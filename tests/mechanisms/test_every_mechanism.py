@@ -9,6 +9,7 @@ from arena.errors import InputError, UsageError
 from arena.interfaces import PublicBoard
 from arena.plugin.manager import PluginManager
 from arena_mechanisms import steps
+from arena_mechanisms.boot import LadderBoot
 from arena_mechanisms.ladder import LadderFree
 from kept import check_kept_document
 from run_mechanism import run_mechanism
@@ -113,6 +114,10 @@ def test_every_parameter_is_refused_beyond_its_ends_only() -> None:
     assert refusal(steps.check_whole, "n", 1) is None
     for value in (0, -1, 1.0, True, "1"):
         assert refusal(steps.check_whole, "n", value) == WHOLE.format(value)
+    assert LadderBoot(bayes_factor=1).bayes_factor == 1
+    assert refusal(lambda _: LadderBoot(bayes_factor=1 - 1e-9)) == (
+        f"ladder-boot: bayes_factor must be a number of at least 1, not {1 - 1e-9!r}."
+    )
 
 
 def test_a_clip_is_two_finite_numbers_of_which_the_first_is_smaller() -> None:

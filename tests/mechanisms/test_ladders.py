@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -348,6 +349,16 @@ def test_a_noisy_ladder_renews_its_bar_if_the_noisy_score_of_a_pass_is_not_bette
     release = NoisyLadder(eta=0.02, noise=1e-9).release(state, now, np.random.default_rng(0))
     assert (release.score, release.improved, release.source) == (0.5, False, 1)
     assert release.state["bar"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("compared", "improved"), [(-0.0099, False), (-0.0101, True)])
+def test_a_noisy_ladder_compares_with_twice_its_noise(compared: float, improved: bool) -> None:
+    state, now = {"score": 0.5, "bar": 0.5, "submission": 1}, evaluation(2, 0.5)
+    drawn: Any = SimpleNamespace(laplace=lambda **_: np.array([0.0, compared, 0.06, 0.01]))
+    release = NoisyLadder(eta=0.02).release(state, now, drawn)
+    # A pass is worse here: only the bar is new.
+    assert (release.score, release.improved) == (0.5, False)
+    assert release.state["bar"] == pytest.approx(0.51 if improved else 0.5)
 
 
 def test_ladder_boot_decides_and_releases_as_a_bayesian_bootstrap_does() -> None:

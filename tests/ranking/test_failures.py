@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from arena.types import ROW_WEIGHTS, RowContext
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse
 from arena_ranking.task_values import values_of_cases
+from arena_ranking.unseen import _of_combination
 from study_boards import make_study, study_of
 
 __all__ = ["study_of"]
@@ -161,6 +163,24 @@ def test_so_they_could_in_every_mean_of_values_in_a_known_range(study_of: Any, n
     assert board_ranks(study).low.tolist() == [1] * 10
     low, _ = intervals_of_teams(study)
     assert (low < study.scores - 0.03).all()  # seven standard errors
+
+
+@pytest.mark.parametrize(("tasks", "loss"), [(None, 1.1), (np.array([0, 0, 1, 1]), 0.6)])
+def test_parts_lose_their_worst_value_and_a_task_alone_may_lose_it(tasks: Any, loss: float) -> None:
+    cases = np.array([[0.8, 0.6, 0.5, 0.9]])
+    parts = [
+        SimpleNamespace(
+            metric=SHARE,
+            weight=0.5,
+            of_rows=lambda rows, own=own: rows[own],
+            of_block=lambda block, own=own: block[:, own],
+        )
+        for own in (slice(2), slice(2, 4))
+    ]
+    combination = SimpleNamespace(how="mean", is_mean=True)
+    metric: Any = SimpleNamespace(combination=combination, parts=parts, tasks=tasks)
+    # Each is half of the rows and of the score: .5 * .6 and .5 * .5, twice.
+    assert _of_combination(metric, np.zeros(4), cases, None) == pytest.approx([loss])
 
 
 def test_what_the_rows_have_shown_is_not_allowed_for_again(study_of: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -206,6 +206,25 @@ def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board(
     manager.register(Provider(Broken(0, "other"), (analysis,)), "theirs")
     assert analyse(study, BoardSettings(10, workers=1), manager).study.ranks is not None
     assert [failure.plugin for failure in manager.failures] == ["theirs"]
+
+
+@dataclass(frozen=True)
+class OfScores(Broken):
+    """A ranker with intervals of the scores."""
+
+    def rank(self, study: Study) -> RankSets:
+        low, high = np.array([0.125, 0.0625, 0.75]), np.array([0.5, 0.75, 0.25])
+        return replace(super().rank(study), score_low=low, score_high=high)
+
+
+def test_intervals_of_a_ranker_are_those_of_the_winner_and_of_the_best_score() -> None:
+    study, *_ = board(Mae(), 10)
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(OfScores(0)), "mine")
+    corrected = analyse(study, BoardSettings(10, workers=1), manager).corrected
+    assert (corrected.low, corrected.high) == (0.0625, 0.25)
+    assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)
+    assert corrected.estimate == 0.125  # that of the errors is smaller
 
 
 def test_a_board_without_rankers_has_no_ranks() -> None:

@@ -10,6 +10,8 @@ import pytest
 from arena.errors import InputError, UsageError
 from arena.interfaces import CaseScores
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
+from arena.scoring.rank import _repeats
+from arena.types import VOCABULARIES
 
 NAN = np.nan
 
@@ -66,6 +68,14 @@ def test_answers_to_a_case_of_a_task_are_averaged() -> None:
     assert some.tasks is not None
     assert (some.clusters.tolist(), some.tasks.tolist()) == ([0, 1], [1, 0])
     assert matrix.with_cases([1]).clusters.tolist() == [0]  # type: ignore[union-attr]
+
+
+def test_repeated_answers_make_up_a_share_of_the_variance() -> None:
+    # Means .5 and 1.5 have variance .5; a mean of two answers .25 / 2, so .375 is between cases.
+    matrix = case_matrix(scores("aaaa", "1122", [0.0, 1.0, 1.5, 1.5], repeats="1212"))
+    verdict = _repeats(matrix, VOCABULARIES["cases"]).verdict
+    assert "was answered 2 times" in verdict
+    assert "make up 25.0% of the variance" in verdict
 
 
 def test_one_task_names_no_case_and_equal_names_are_numbered() -> None:

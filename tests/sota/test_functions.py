@@ -65,6 +65,7 @@ def test_the_best_of_two_coins_thrown_twice() -> None:
     best = sample_maximum(2, 0.5, 2)
     assert [best.pmf(score) for score in (0.0, 0.5, 1.0)] == pytest.approx([1 / 16, 1 / 2, 7 / 16])
     assert [best.pmf(score) for score in (-0.5, 0.25, 0.4999, 1.5)] == [0.0] * 4
+    assert [best.pmf((1 + gap) / 2) > 0 for gap in (5e-10, 1.5e-9, -1.5e-9)] == [True, False, False]
     reached = {0.0: 1.0, 0.001: 15 / 16, 0.5: 15 / 16, 0.501: 7 / 16, 1.0: 7 / 16, 1.5: 0.0}
     for score, share in reached.items():
         assert best.at_least(score) == pytest.approx(share), score

@@ -92,6 +92,13 @@ def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
     assert "No team has two submissions" in of_reuse(reuse)[0]
     others = study(rng.random((30, 400)) < 0.7)
     assert reuse_of_public_rows(others, others).equivalent > 18
+    varying = rng.random((4, 400)) < 0.7
+    alone, with_perfect = (
+        reuse_of_public_rows(own, own)
+        for own in (study(varying), study(np.vstack([varying, np.ones((2, 400))])))
+    )
+    assert with_perfect.widest == pytest.approx(alone.widest)
+    assert with_perfect.widest_if_independent == pytest.approx(alone.widest_if_independent)
     with pytest.raises(UsageError, match="different submissions"):
         reuse_of_public_rows(copies, study(np.ones((2, 9))))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.errors import ArenaError
+from arena.errors import ArenaError, UsageError
 from arena_sota import cli
 from competition_folder import document
 from kept import check_kept, check_kept_document, with_short_curves
@@ -75,6 +75,14 @@ def test_max_of_a_uniform_and_of_a_file(tmp_path):
     (tmp_path / "theta.txt").write_text("0.9\n0.8\n", encoding="utf-8")
     two = run_here("sota", "max", "--rows", 100, "--theta-file", "theta.txt", cwd=tmp_path)
     assert "The best of 2 scores" in two.stdout
+
+
+def test_a_uniform_lies_between_two_probabilities():
+    ends = ((0.0, 1.0), (0.5, 1.0), (0.0, 0.5))
+    assert [cli._theta(None, pair, None).support() for pair in ends] == [*ends]
+    for pair in ((-1e-9, 0.5), (0.5, 0.5), (0.5, 0.4), (0.5, 1 + 1e-9)):
+        with pytest.raises(UsageError, match="two probabilities A and B with 0 <= A < B <= 1"):
+            cli._theta(None, pair, None)
 
 
 def test_max_refuses(tmp_path):

@@ -198,6 +198,9 @@ def test_the_method_of_tests_counts_wins_before_the_correction() -> None:
     won = [(decided.p_values[j] <= 0.05).sum() for j in range(8)]
     assert list(compared.ranks) == ["score", "tests"]
     assert compared.ranks["tests"].tolist() == stats.rankdata(np.negative(won), "min").tolist()
+    assert compare_ranking_methods(
+        np.ones(3), None, np.array([[1, 0.25, 0.26], [1, 1, 0.24], [0.26, 1, 0]]), level=0.75
+    ).ranks["tests"].tolist() == [1, 1, 3]
     assert compared.to_frame(list("abcdefgh")).loc["a", "score"] == compared.ranks["score"][0]
 
 
