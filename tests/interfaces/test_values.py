@@ -15,7 +15,7 @@ from arena.interfaces.metrics import MetricOfSums, PointwiseMetric
 from arena.interfaces.modalities import TABLE
 from arena.interfaces.papers import Reproduction, rounded, within
 from arena.interfaces.sandboxes import Box
-from arena.types import FloatArray
+from arena.types import FloatArray, RawTable
 from run_mechanism import evaluation
 
 
@@ -77,6 +77,11 @@ def test_a_pointwise_score_is_a_function_of_the_weighted_mean() -> None:
     # Squared errors 1, 4 and 1.
     assert SquaredError().score(TRUTH, PREDICTIONS[0]) == np.sqrt(2.0)
     assert SquaredError().score(TRUTH, PREDICTIONS[0], np.array([1, 3, 0])) == np.sqrt(13 / 4)
+
+
+def test_a_table_has_the_rows_of_its_columns() -> None:
+    assert RawTable((), (), int).n_rows == 0
+    assert RawTable(("y",), ([1, 2],), int).n_rows == 2
 
 
 def test_a_score_beats_another_by_more_than_rounding() -> None:

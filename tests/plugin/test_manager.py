@@ -170,6 +170,33 @@ def test_an_item_that_is_no_metric_is_named(manager: PluginManager) -> None:
     assert "it lacks greater_is_better, prediction" in str(manager.failures[0])
 
 
+def test_a_family_is_a_family_of_metrics_only(manager: PluginManager) -> None:
+    class Family:
+        prefix = "made"
+
+        def make(self, rest: str, parameters: Any) -> Any:
+            return ConstantMetric(rest)
+
+        def known(self) -> list[str]:
+            return []
+
+    class Provider:
+        @hookimpl
+        def provide_metrics(self) -> list[Any]:
+            return [Family()]
+
+        @hookimpl
+        def provide_mechanisms(self) -> list[Any]:
+            return [Family()]
+
+    manager.register(Provider(), "provider")
+    assert manager.metrics.resolve("made:one").name == "one"
+    assert not manager.failures
+    assert not list(manager.mechanisms)
+    (failure,) = manager.failures
+    assert "Family is no mechanism: " in str(failure)
+
+
 def test_the_first_reader_that_knows_a_format_wins(manager: PluginManager) -> None:
     class Reader:
         def __init__(self, table: Any) -> None:

@@ -64,6 +64,7 @@ GOOD: dict[type[Any], Any] = {
         end=End.CRASH, seconds=1.0, cpu_seconds=0.0, peak_mb=2.0, log=b"text", output=None
     ),
 }
+WITHOUT_AXES = SimpleNamespace(dtype="float")
 WRONG: dict[type[Any], dict[str, list[Any]]] = {
     Release: {
         "score": ["0.5", None, np.nan, np.inf, True, np.array([0.5]), 1j],
@@ -126,7 +127,7 @@ WRONG: dict[type[Any], dict[str, list[Any]]] = {
         "extra_columns": ["ab", (1,)],
     },
     Move: {
-        "prediction": [None, [1.0], 0.5, np.array(0.5), np.zeros((1, 1, 1)), "ab"],
+        "prediction": [None, [1.0], 0.5, np.array(0.5), np.zeros((1, 1, 1)), "ab", WITHOUT_AXES],
         "team": [-1, "1", 0.5, True, None],
     },
     FloorEstimate: {

@@ -112,6 +112,20 @@ def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, r
     assert revealed.shown_rows == rows
 
 
+def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() -> None:
+    # The quartiles are -30,000 and -10,000, and 20,000 the width: the other rows get the mid-point,
+    # zero, and 10,000 widths above the upper quartile.
+    metric, full = MANAGER.metrics.resolve("mse"), MANAGER.mechanisms.resolve("full")
+    truth = np.array([-3e4, -3e4, -1e4, -1e4])
+    designs = list(revealed._Oracle(metric, full, truth, 0, teams=1, scope="team").designs())
+    assert [design.other for design in designs] == np.repeat([-2e4, 0.0, 199_990_000.0], 5).tolist()
+    steps = np.array([0.0, 2e4, 2e6, 2e8, 2e10] * 3)
+    targets = np.stack([design.targets for design in designs])
+    assert targets[:, :2].tolist() == np.stack([steps - 3e4, 2 * steps - 3e4], axis=1).tolist()
+    assert targets.shape == (15, 10)
+    assert targets.max() == 1e12  # 512 times 2e10 is more
+
+
 def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
 

@@ -285,6 +285,8 @@ def test_a_plugin_sees_no_private_row_for_a_public_page() -> None:
     assert headings(html) == ["The public board", "Open to all", "How it was computed"]
     (inputs,) = plugin.given
     assert (inputs.split, inputs.study, inputs.findings, inputs.inputs) == ("public", None, (), ())
+    counts = (inputs.resamples, inputs.resamples_redrawn, inputs.resamples_undefined)
+    assert (inputs.n_rows, *counts, inputs.level, inputs.seed) == (0, 0, 0, 0, 0.95, 0)
     assert not page(public_report(public, manager_with(plugin), sections=False)).count(
         "Open to all"
     )

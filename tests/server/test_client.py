@@ -132,6 +132,11 @@ def answered(port: int) -> socket.socket:
     raise AssertionError("No request was answered.")
 
 
+def test_the_parser_in_c_is_the_default() -> None:
+    assert limited_protocol(1.0, 1.0, 1, ()).__mro__[1].__name__ == parsers()[0].__name__
+    assert len(parsers()) == 2
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("base", parsers())
 def test_connections_that_do_not_finish_their_headers_are_closed(web: WebSite, base: Any) -> None:

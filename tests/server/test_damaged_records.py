@@ -68,6 +68,8 @@ def test_what_is_published_is_written_again(
     again.publish(documents={"board": rows[:1]}, state=State("open", 2.0), replace_all=True)
     assert reader.board() == rows[:1]
     assert reader.state().beat == 2.0
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        reader._connection.execute("DELETE FROM documents")
     again.close()
     reader.close()
 

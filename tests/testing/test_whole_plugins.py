@@ -92,7 +92,11 @@ def test_each_mistake_of_a_hook_is_found(mistake: str) -> None:
 
 
 def test_the_first_failure_of_a_hook_is_reported() -> None:
-    plugin = type("Plugin", (), {"provide_papers": hookimpl(lambda self: [Fine(), object()])})
+    hooks: dict[str, Any] = {
+        "provide_papers": lambda self: [Fine(), object()],
+        "check_submission": lambda self: [Fault("k", "A sentence.")],  # a rule may refuse
+    }
+    plugin = type("Plugin", (), {name: hookimpl(function) for name, function in hooks.items()})
     (check,) = check_plugin(plugin()).failed
     assert (check.name, check.message) == (
         "its papers",
