@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,14 @@ def test_probabilities_serve_scores_and_labels_and_nothing_else_changes(
         refused = pytest.raises(UsageError, match=f"but submissions contain {kind}")
         with nullcontext() if serves else refused:
             conversion(metric, PredictionKind(kind), n_classes, scores=True)
+
+
+@pytest.mark.parametrize(("n_classes", "serves"), [(2, True), (3, False), (None, False)])
+def test_two_class_probabilities_are_a_probability(n_classes: int | None, serves: bool) -> None:
+    metric: Any = SimpleNamespace(name="chance", prediction=PredictionKind.PROBABILITY)
+    refused = pytest.raises(UsageError, match="chance scores probability, but submissions contain")
+    with nullcontext() if serves else refused:
+        assert conversion(metric, PredictionKind.CLASS_PROBABILITIES, n_classes) is None
 
 
 def test_labels_of_probabilities_have_the_score_of_labels() -> None:

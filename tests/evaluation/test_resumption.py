@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,3 +190,37 @@ def test_scores_on_all_rows_continue(
         assert scored() == expected
     assert len(calls) == 2  # the one that was interrupted, and the one that is refused
     assert expected[1] == [(1, "refused")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "n_calls", "workers", "said"),
+    [
+        (0.5, 5, 2, None),
+        (0.5, 6, 1, "6 parts or resamples .* 3 s on 1 worker."),
+        (0.5, 6, 8, "6 parts or resamples .* 1 s on 8 workers."),
+        (2.0, 119, 2, "119 parts or resamples .* 119 s on 2 workers."),
+        (2.0, 120, 2, "120 parts or resamples .* 2 min on 2 workers."),
+        (60.0, 7_200, 2, "7,200 parts or resamples .* 3,600 min on 2 workers."),
+    ],
+)
+def test_the_time_that_calls_take_is_said_first(
+    seconds: float, n_calls: int, workers: int, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is that of all calls, shared by the workers: at least a second, and at most 119."""
+    started = list[int]()
+
+    def run_calls(*given: Any) -> list[Any]:
+        started.append(given[-1])
+        return []
+
+    monkeypatch.setattr(black_box, "run_calls", run_calls)
+    weights, is_known = np.zeros((2, n_calls), dtype=np.uint8), np.zeros((1, n_calls), dtype=bool)
+    progress = CountedProgress()
+    remaining = black_box._remaining(
+        BlackBoxRmse(), TRUTH[:2], ArrayPredictions(SENT[:1, :2]), weights, is_known,
+        seconds, workers, progress,
+    )  # fmt: skip
+    assert list(remaining) == []
+    assert started == [1 if said is None else workers]
+    assert len(progress.messages) == (said is not None)
+    assert said is None or re.search(f" {said}$", progress.messages[0])

@@ -96,6 +96,15 @@ def test_size_is_checked_before_reading(send: Send, monkeypatch: pytest.MonkeyPa
     assert "100 are allowed" in message
 
 
+def test_by_default_a_file_has_200_mebibytes(tmp_path: Path, binary: Solution) -> None:
+    path = tmp_path / "t.csv"
+    path.touch()
+    os.truncate(path, 200 * 2**20 + 1)
+    message = only(parse_submission(path, SubmissionForm.of(binary)), "file too large").message
+    assert "209,715,201 bytes" in message
+    assert "209,715,200 are allowed" in message
+
+
 @pytest.mark.slow
 def test_gzip_bomb_is_stopped_and_costs_no_memory(send: Send, tmp_path: Path) -> None:
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)

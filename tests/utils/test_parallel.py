@@ -44,6 +44,12 @@ def test_no_more_tasks_are_held_than_are_under_way(workers: int) -> None:
     assert not alive
 
 
+def test_as_many_tasks_as_workers_run_at_a_time() -> None:
+    """Each of two tasks waits for the other one."""
+    both = threading.Barrier(2, timeout=10)
+    assert sorted(run_tasks(both.wait, [()] * 2, workers=2)) == [0, 1]
+
+
 def test_a_single_task_is_given_to_no_other_thread() -> None:
     here = threading.get_ident()
     assert list(run_tasks(threading.get_ident, [()], workers=2)) == [here]

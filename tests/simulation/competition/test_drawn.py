@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from arena import simulate
+from arena.config import FinalSection
 from arena.errors import InputError, UsageError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.interfaces import BaseMetric
+from arena.simulation.competition import drawn
 from arena.simulation.competition.drawing import open_drawing
+from arena.simulation.competition.drawn import _outcome, _Played, _Player
 from arena.simulation.past.boards import read_boards
 from arena.types import PredictionKind, Solution, Target, Usage
 from simulated_competition import few_plugins
@@ -113,6 +118,60 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
     again = simulate(tmp_path / "again", ["full"], **fields)
     first = {**again.stories[0].outcomes[0], "folder": full["folder"]}
     assert json.dumps(first) == json.dumps(full)
+
+
+@pytest.mark.parametrize(
+    ("block", "improved", "kept"),
+    [
+        ([[3, 255]], True, np.uint8),
+        ([[3, 256]], True, np.intp),
+        ([[0.25, 0.75]], True, np.float64),
+        ([[3, 255]], False, None),
+    ],
+)
+def test_improvements_are_kept_as_they_are(block, improved, kept):
+    release = SimpleNamespace(improved=improved, score=0.5)
+    player = object.__new__(_Player)
+    player._releaser = SimpleNamespace(release=lambda *_: SimpleNamespace(release=release))
+    player._public = np.array([True, False, True])
+    player._log, player._number, player._kept = None, 7, {}
+    prediction = np.insert(np.array(block), 1, 9, axis=1)
+    assert player._release("t", prediction, 0.25) == 0.5
+    found = {number: (array.dtype, array.tolist()) for number, array in player._kept.items()}
+    assert found == ({7: (kept, block)} if improved else {})
+
+
+@pytest.mark.parametrize(
+    ("greater", "order"), [(True, [("b", 3), ("a", 2)]), (False, [("a", 1), ("b", 3)])]
+)
+def test_the_best_private_score_of_a_team_counts(monkeypatch, greater, order):
+    """Team a sends private scores of 0.25 and 0.5, team b then one of 0.75 on the next day."""
+    monkeypatch.setattr(drawn, "truth_kind", lambda *_: "exact")
+    monkeypatch.setattr(drawn, "agreement_of", lambda *_: {})
+    monkeypatch.setattr(drawn, "degenerate_reason", lambda *_: None)
+    settings = SimpleNamespace(
+        final=SimpleNamespace(rule="best_private", ties=FinalSection().ties),
+        public=SimpleNamespace(mechanism="full", scope="own"),
+        analysis=SimpleNamespace(level=0.9),
+    )
+    state = SimpleNamespace(
+        settings=settings, metric=SimpleNamespace(greater_is_better=greater), solution=None,
+        folder="f",
+    )  # fmt: skip
+    rows = [(0, 0.25), (0, 0.5), (1, 0.75)]
+    played = [
+        _Played(number, team, public=0.5, private=private, true=number / 8, shown=number / 4)
+        for number, (team, private) in enumerate(rows, start=1)
+    ]
+    start = datetime(2001, 1, 1, tzinfo=UTC)
+    outcome = _outcome(
+        state, [SimpleNamespace(team=lambda name=name: name) for name in "ab"], played,
+        when=[start, start, start + timedelta(days=1)], days=3, start=start, baseline=None,
+    )  # fmt: skip
+    assert [(team.team, round(8 * team.true_score)) for team in outcome.teams] == order
+    assert [team.rank for team in outcome.teams] == [1, 2]
+    assert {team.team: team.submissions for team in outcome.teams} == {"a": 2, "b": 1}
+    assert (outcome.submissions, [day.day for day in outcome.days]) == (3, [1, 2, 3])
 
 
 def test_competitors_do_not_play_with_drawn_teams(tmp_path, manager):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from arena.simulation.past.teams import LikePast, boards_like
 
@@ -17,3 +18,14 @@ def test_typical_needs_no_file_and_a_file_of_that_name_is_read(tmp_path, monkeyp
     assert 0.3 < (teams.stops > 0.97).mean() < 0.4  # they come on the last day of thirty
     Path("typical").write_text("private_score\n0.9\n0.8\n0.7\n0.6\n0.5\n")
     assert boards_like(Path("typical"))[0].n_teams == 5
+
+
+def test_the_gaps_of_the_typical_board_are_lognormal():
+    """Level 0.1585 is one deviation below the mean, and 0.0005 3.29 of them."""
+    (typical,) = boards_like(Path("typical"))
+    assert typical.n_teams == 1_000
+    assert typical.private == pytest.approx(1 / typical.private[::-1])
+    assert typical.private[[0, 158, 841]] == pytest.approx(
+        [-np.exp(-3.2905), -np.exp(-1.0006), -np.exp(1.0006)], rel=1e-4
+    )
+    assert np.array_equal(typical.public, typical.private)
