@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from arena.evaluation.scores import full_scores
 from arena.hookspecs import hookimpl
 from arena.interfaces import Deferred, RankSets, Study
 from arena.scoring import private_board
+from arena.scoring.board import BoardRun
 from arena.scoring.private_board import PrivateBoard, RankedRows, Resampling, analyse, study_of
 from arena.scoring.settings import BoardSettings
-from arena.types import PredictionKind
+from arena.types import MetricTraits, PredictionKind, Usage
 
 N, M = 40, 3
 TRUTH = np.random.default_rng(0).normal(size=N)
@@ -82,6 +84,69 @@ def test_a_metric_is_called_as_often_as_resamples_are_asked_for(
     assert len(metric.calls) == calls
     assert (analysis is not None) == intervals
     assert bool(resampling.without) != intervals
+
+
+@dataclass(frozen=True)
+class Limited(Mae):
+    """A metric whose calls take so long that they are announced."""
+
+    traits: MetricTraits = field(default_factory=lambda: MetricTraits(time_limit=1.0))
+
+
+class Counted(Limited):
+    """A metric of sums over cases."""
+
+    def counter(self, truth: Any, prediction: Any) -> Any: ...
+
+    def combine(self, sums: Any) -> Any: ...
+
+
+PUBLIC = "once for its score, once for its public score"
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "said"),
+    [  # three submissions of two teams
+        (Counted(), BoardSettings(10), f"8 times|{PUBLIC}, once for the counts of its cases"),
+        (Counted(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
+        (Limited(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
+        (
+            Limited(),
+            BoardSettings(120),
+            f"725 times|{PUBLIC}, 120 times for its intervals and 120 to correct the best score",
+        ),
+        (
+            Limited(),
+            BoardSettings(401, full_bootstrap=True),
+            f"2,408 times|{PUBLIC}, 401 times for its intervals and 400 to correct the best score",
+        ),
+        (
+            Limited(),
+            BoardSettings(121),
+            f"365 times|{PUBLIC}, 120 times on parts of the rows for its intervals (242 more if "
+            "these do not determine them; up to 500 times on a row or a few alone if it is a mean "
+            "over rows)",
+        ),
+    ],
+)
+def test_calls_of_a_limited_metric_are_announced(
+    metric: Any, settings: BoardSettings, said: str
+) -> None:
+    announced: list[str] = []
+    run: Any = SimpleNamespace(
+        metric=metric,
+        settings=settings,
+        solution=SimpleNamespace(usage=np.array([Usage.PRIVATE, Usage.PUBLIC])),
+        progress=SimpleNamespace(say=announced.append),
+        _shows_public=True,
+    )
+    records: Any = [SimpleNamespace(team=team) for team in "aab"]
+    BoardRun._announce(run, records)
+    BoardRun._announce(run, [])
+    calls, _, parts = said.partition("|")
+    assert announced == [
+        f"mae_of_rows is going to be called {calls} for 3 submissions; for each {parts}."
+    ]
 
 
 def test_a_metric_that_takes_no_repeated_row_gets_halves_of_the_rows() -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ from arena.competition.exports.verify import verify_bundle
 from arena.config import Settings
 from arena.errors import InputError, MetricError
 from arena.evaluation.multi_target import mean_over_targets
+from arena.scoring.columns import meaning_of_columns
 from arena.scoring.validation import validate
 from arena.types import CompetitionInfo, PredictionKind
 from arena.utils.parallel import NoProgress
+from arena_metrics.classification import F1, Matthews
+from arena_metrics.pointwise import Accuracy
+from arena_metrics.ranking import RocAuc
 from arena_metrics.segmentation import Dice
 from program import run_here, write_csv
 
@@ -220,3 +225,24 @@ def test_of_several_targets_the_mean_is_taken_and_each_is_checked() -> None:
     wrong = np.array([["1 2", ""], ["", "1"]], dtype=object)
     (fault,) = metric.faults(wrong, info)
     assert (fault.id, fault.column) == ("y", "b")
+
+
+def test_the_positive_class_is_named_where_the_classes_are_not_exchangeable() -> None:
+    def sentences(metric: Any, kind: PredictionKind) -> list[str]:
+        target = SimpleNamespace(classes=("no", "yes"))
+        solution: Any = SimpleNamespace(
+            kind=kind, guessed_usage=None, columns=("y",), targets=(target,)
+        )
+        return meaning_of_columns(solution, metric)
+
+    other = "; --positive names another class."
+    named = {
+        metric.name: sentences(metric, PredictionKind.LABEL)
+        for metric in (F1(), Accuracy(), Matthews())
+    }
+    positive = f"The positive class of column y is yes{other}"
+    assert named == {"f1": [positive], "accuracy": [], "mcc": []}
+    assert sentences(RocAuc(), PredictionKind.SCORE) == [
+        "In a submission, column y = P(yes), or any score that is larger for the positive "
+        f"class{other}"
+    ]
