@@ -30,6 +30,9 @@ def test_a_root_of_a_mean_moves_by_its_own_scale() -> None:
     assert chance_difference(METRICS.resolve("roc_auc"), 400, 0.9) is None  # no row values
     assert chance_difference(accuracy, 1, 0.9) is None
     assert chance_difference(accuracy, 400, float("nan")) is None
+    # Of two rows 1.96 * sqrt(2 * 0.9 * 0.1 / 2), to the side on which there is room.
+    for score in (0.1, 0.9):
+        assert chance_difference(accuracy, 2, score) == pytest.approx(0.588)
     assert chance_difference(accuracy, 400, 1.0) == pytest.approx(0.0, abs=1e-6)
     dice, brier = (chance_difference(METRICS.resolve(name), 100, 0.2) for name in ("dice", "brier"))
     assert dice == pytest.approx(1.96 * np.sqrt(2 * 0.2 * 0.8 / 100))
@@ -51,3 +54,6 @@ def test_groups_and_weights_count_as_fewer_rows() -> None:
     assert independent_rows(solution(clusters=np.arange(12) // 4)) == 2
     weights = np.array([1.0] * 4 + [0.0] * 8)
     assert independent_rows(solution(extra={ROW_WEIGHTS: weights})) == 4
+    assert independent_rows(solution(extra={ROW_WEIGHTS: np.zeros(12)})) == 0
+    usage[:] = Usage.PRIVATE
+    assert independent_rows(solution()) == 0

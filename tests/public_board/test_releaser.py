@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ import pytest
 from arena.interfaces import Evaluation
 from arena.public_board import releaser as releasing
 from arena.public_board.instances import MemoryLog, PerRank, PerTeam
-from arena.public_board.releaser import Releaser, ScoredSubmission
+from arena.public_board.releaser import (
+    Releaser,
+    ScoredSubmission,
+    SubmissionRef,
+    release_again,
+)
 from arena.types import Release
 from arena_mechanisms.ladder import Ladder, LadderFree
 from toy_metrics import BlackBoxRmse, PointwiseRmse
@@ -101,6 +107,97 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
     assert sum(released.release.improved for released in in_one_process) > 3
 
 
+class Compares:
+    """A mechanism that compares each submission with given ones."""
+
+    name = "compares"
+    clip = None
+
+    def __init__(self) -> None:
+        self.others: Sequence[int] = ()
+        self.improved = False
+
+    def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
+        for other in self.others:
+            evaluation.standard_error_of_difference(other)
+        return Release(evaluation.score, improved=self.improved)
+
+
+def comparing(**changes: Any) -> tuple[Releaser, Compares, list[int]]:
+    """Return a releaser with its mechanism and the submissions that it reads."""
+    mechanism, reads = Compares(), list[int]()
+
+    def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
+        reads.extend(submissions)
+        return np.ones((len(submissions), N_ROWS))
+
+    releaser = Releaser(
+        mechanism=mechanism,
+        plugin="mechanisms",
+        metric=PointwiseRmse(),
+        truth=np.zeros(N_ROWS),
+        read=read,
+        seed=1,
+        instances=PerTeam(),
+        **changes,
+    )
+    return releaser, mechanism, reads
+
+
+@pytest.mark.parametrize(("held_bytes", "held"), [(0, 16), (20 * 8 * N_ROWS, 20)])
+def test_sixteen_submissions_are_held_or_as_many_as_the_memory_takes(
+    monkeypatch: pytest.MonkeyPatch, held_bytes: int, held: int
+) -> None:
+    monkeypatch.setattr(releasing, "_HELD_BYTES", held_bytes)
+    releaser, mechanism, reads = comparing()
+    compared = [*range(1, held + 2)]
+    # The first was dropped for the last; the third is then the one not used for longest.
+    mechanism.others = [*compared, 2, 1, 2, 3]
+    releaser.release(ScoredSubmission(99, "a", np.full((1, N_ROWS), 2.0)), MemoryLog())
+    assert reads == [*compared, 1, 3]
+
+
+def test_an_id_that_is_used_again_is_compared_by_what_was_stored() -> None:
+    releaser, mechanism, reads = comparing()
+    submissions: list[tuple[int, bool, tuple[int, ...]]] = [
+        (2, True, ()), (2, False, ()), (3, True, (2,)), (4, False, (3,)),
+    ]  # fmt: skip
+    for number, improved, others in submissions:
+        mechanism.improved, mechanism.others = improved, others
+        values = np.full((1, N_ROWS), float(number))
+        releaser.release(ScoredSubmission(number, "a", values), MemoryLog())
+    assert reads == [2]
+
+
+def test_a_history_is_released_again_as_it_was_submitted() -> None:
+    released = list[Any]()
+
+    def release(scored: ScoredSubmission, log: MemoryLog) -> int:
+        values = scored.predictions.tolist()
+        about = (scored.submission, scored.team, scored.score, scored.score_changes, scored.late)
+        released.append((*about, values))
+        return scored.submission
+
+    stored = np.arange(6.0).reshape(3, 2)
+    blocks = [(0, stored[:2]), (2, stored[2:])]
+    store: Any = SimpleNamespace(
+        predictions=lambda numbers, rows: SimpleNamespace(blocks=lambda size: blocks)
+    )
+    solution: Any = SimpleNamespace(n_rows=2, columns=("y",), usage=np.zeros(2, dtype=np.uint8))
+    releaser: Any = SimpleNamespace(release=release)
+    history = [SubmissionRef(4, "a"), SubmissionRef(6, "b", late=True), SubmissionRef(7, "a")]
+    again = release_again(
+        [releaser, releaser], history, store, solution, scores={4: 0.5}, score_changes={6: 3}
+    )
+    assert list(again) == [(ref, [ref.submission] * 2) for ref in history]
+    assert released[::2] == released[1::2]
+    assert released[::2] == [
+        (4, "a", 0.5, 0, False, [[0.0, 1.0]]),
+        (6, "b", None, 3, True, [[2.0, 3.0]]),
+        (7, "a", None, 0, False, [[4.0, 5.0]]),
+    ]
+
+
 @pytest.mark.parametrize(
     ("metric", "clusters", "error"),
     [
@@ -187,21 +284,24 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
             seen.append((evaluation.baseline, evaluation.baseline_submission))
             return super().release(state, evaluation, rng)
 
+    def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
+        reads.extend(submissions)
+        return np.stack([np.full(N_ROWS, sent[submission]) for submission in submissions])
+
     def fresh() -> Releaser:
         return Releaser(
             mechanism=Observed(eta=0.1, start="baseline", clip=1.0),
             plugin="mechanisms",
             metric=PointwiseRmse(),
             truth=truth,
-            read=lambda submissions: np.stack(
-                [np.full(N_ROWS, sent[submission]) for submission in submissions]
-            ),
+            read=read,
             seed=1,
             instances=PerTeam(),
             baseline_team="base",
         )
 
     sent: dict[int, float] = {}
+    reads: list[int] = []
     releaser, shown = fresh(), []
     for number, loss in enumerate([*order, 0.9, 0.06], start=1):
         sent[number] = loss
@@ -216,3 +316,4 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
     best_so_far += [min(order)] * 2
     assert [loss for loss, _ in seen] == pytest.approx(best_so_far)
     assert [number for _, number in seen] == [1 + order.index(loss) for loss in best_so_far]
+    assert reads == ([1, 1, 2, 1, 2, 3, 1, 2, 3] if restarted else [1, 2, 3])
