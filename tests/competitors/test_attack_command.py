@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from arena.errors import UsageError
 from arena.utils.engines import using
 from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import NoProgress
-from arena_competitors import campaign
+from arena_competitors import campaign, smallest_gain
 from arena_competitors.advice import Verdict, advise, evaluate
 from arena_competitors.campaign import Curve
 from arena_competitors.cli import attack as attack_command
@@ -22,6 +24,7 @@ from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
 from arena_competitors.rows import constant_prediction, synthetic_rows
 from arena_competitors.smallest_gain import smallest_gain_shown
+from arena_metrics.pointwise import Accuracy
 from attacks import manager, mechanism_named, metric_named
 from clusters import InProcess
 from competition_folder import change, document
@@ -429,6 +432,36 @@ def test_a_step_too_large_shows_no_gain_at_all() -> None:
     rows = synthetic_rows(metric_named("accuracy"), 200, 200, 2, np.random.default_rng(0))
     ladder = mechanism_named("ladder(eta=0.5)")
     assert smallest_gain_shown(ladder, rows, BoardSettings(50), seed=0) is None
+
+
+def trial(n_rows: int) -> Any:
+    codes = np.zeros(n_rows, dtype=np.intp)
+    rows = synthetic_rows(Accuracy(), n_rows, n_rows, 2, np.random.default_rng(0))
+    return smallest_gain._Trial(
+        mechanism_named("full"), replace(rows, public_truth=codes), BoardSettings(4), seed=0
+    )
+
+
+def test_the_models_of_a_gain_are_wrong_on_a_fifth_to_three_tenths_and_differ_on_a_50th() -> None:
+    of_100 = trial(100)
+    assert of_100.most == 18
+    for number, n_wrong in ((0, 20), (10, 25), (19, 30)):
+        first, second = of_100._models(5, number)
+        assert (first.sum(), second.sum(), (second > first).sum()) == (n_wrong, n_wrong - 5, 2)
+    assert of_100.gain(5) == 0.05
+    assert [trial(n).most for n in (2, 10, 49, 50)] == [1, 2, 9, 9]
+
+
+@pytest.mark.parametrize(("n_shown", "is_shown"), [(17, False), (18, True)])
+def test_a_gain_is_shown_in_18_of_20_trials(
+    monkeypatch: pytest.MonkeyPatch, n_shown: int, is_shown: bool
+) -> None:
+    def board(mechanism: Any, rows: Any, settings: Any, seed: int) -> Any:
+        scores = iter([0.5, 0.5 + 0.1 * (seed < n_shown)])
+        return SimpleNamespace(send=lambda _: SimpleNamespace(score=next(scores)))
+
+    monkeypatch.setattr(smallest_gain, "PublicBoardRun", board)
+    assert trial(10).shown(1) == is_shown
 
 
 @pytest.mark.few(1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ import pytest
 from arena.errors import UsageError
 from arena.interfaces import Competitor, Feedback, HasVariants, Move, Participation, Player
 from arena.plugin.registry import Registry
+from arena.types import MetricTraits, PredictionKind
 from arena_competitors.attack import checkpoints, play
+from arena_competitors.attackers.guesses import encode
+from arena_competitors.attackers.numbers import Steps
 from arena_competitors.catalogue import all_competitors
 from arena_competitors.public_board import BoardSettings, PublicBoardRun
 from arena_competitors.rows import Rows, synthetic_rows
@@ -29,6 +34,10 @@ ATTACKS = {
     "sybil(of=boosting, teams=3)": "roc_auc",
     "sybil(of='block-flip(rows=2)', teams=4)": "accuracy",
 }
+
+
+SPREAD = 0.5 * (8 / 225) ** 0.5
+"""Half of the standard deviation of .2, .6 and .2, which are -2, 4 and -2 15ths from the mean."""
 
 
 def rows_for(metric: str, seed: int = 0) -> Rows:
@@ -368,3 +377,36 @@ def test_what_every_attack_reaches_is_the_kept_curve() -> None:
             for row in curve.to_rows()[::3]
         ]
     check_kept_document("attack-curves", curves)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "stepped"),
+    [
+        (None, [0.5, 1, 1.5]),
+        ([0.2, 0.6, 0.2], [0.2 - SPREAD, 0.6, 0.2 + SPREAD]),
+        ([0.0, 0.0, 0.0], [-0.5, 0, 0.5]),
+        ([-2.0, -2.0, -2.0], [-3, -2, -1]),
+        ([1.75, 1.75, 1.75], [0.875, 1.75, 2]),  # 2 is the largest that is taken
+    ],
+)
+def test_a_step_is_half_of_what_the_baseline_varies_or_of_its_size(
+    baseline: Any, stepped: list[float]
+) -> None:
+    metric = SimpleNamespace(traits=MetricTraits(prediction_range=(-3.0, 2.0)))
+    participation: Any = SimpleNamespace(baseline=baseline, n_rows=3, metric=metric)
+    assert Steps(participation).prediction(np.array([-1, 0, 1], dtype=np.int8)) == pytest.approx(
+        np.array(stepped)
+    )
+
+
+def test_a_guess_shares_the_rest_among_the_other_classes() -> None:
+    guesses = {
+        kind: encode(np.array([2, 0]), SimpleNamespace(prediction=kind), 3).tolist()  # type: ignore[arg-type]
+        for kind in (PredictionKind.LABEL, PredictionKind.CLASS_PROBABILITIES)
+    }
+    assert guesses == {
+        PredictionKind.LABEL: [2, 0],
+        PredictionKind.CLASS_PROBABILITIES: [[0.125, 0.125, 0.75], [0.75, 0.125, 0.125]],
+    }
+    scores = encode(np.array([1, 0]), SimpleNamespace(prediction=PredictionKind.SCORE), 2)  # type: ignore[arg-type]
+    assert scores.tolist() == [1, 0]
