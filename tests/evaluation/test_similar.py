@@ -11,6 +11,8 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.similar import (
     EqualColumns,
     SimilarSubmissions,
+    _ComparedContent,
+    _nearly_tied,
     describe_similar,
     similar_submissions,
 )
@@ -204,3 +206,59 @@ def test_equal_columns_are_counted_for_every_pair(codes: int, sparse: bool) -> N
         expected = expected[(expected[:, 0] >= start) & (expected[:, 0] < stop)]
         pairs = np.stack(columns.at_least(least, start, stop), axis=1)
         np.testing.assert_array_equal(pairs, expected)
+
+
+@pytest.mark.parametrize(("n_changed", "is_near"), [(10, True), (11, False)])
+def test_one_percent_of_the_labels_may_differ(n_changed: int, is_near: bool) -> None:
+    labels = np.tile(np.arange(1_000) % 2, (2, 1))
+    labels[1, :n_changed] = 2
+    assert [pair.differing for pair in found(labels, PredictionKind.LABEL)] == [0.01] * is_near
+
+
+@pytest.mark.parametrize(
+    ("n", "n_equal", "is_near"),
+    [(1_000, 250, True), (1_000, 249, False), (40, 20, True), (40, 19, False)],
+)
+def test_a_quarter_of_the_numbers_and_at_least_20_are_those_of_a_copy(
+    n: int, n_equal: int, is_near: bool
+) -> None:
+    values = np.random.default_rng(1).normal(size=(2, n))
+    values[1, :n_equal] = values[0, :n_equal]
+    shares = [pair.differing for pair in found(values, PredictionKind.VALUE)]
+    assert shares == [1 - n_equal / n] * is_near
+
+
+@pytest.mark.parametrize(
+    ("n_teams", "n_changed", "is_near"), [(5, 6, True), (5, 7, False), (4, 7, False), (3, 7, True)]
+)
+def test_copies_are_four_times_closer_than_is_usual(
+    n_teams: int, n_changed: int, is_near: bool
+) -> None:
+    """Each team differs in 10 labels of 1,000 from what all have, and the copy in some more.
+
+    So pairs of teams differ in 20 labels, or with the copy in 26 or 27: this is the 90th percentile
+    of ten pairs or more. Of the six pairs of four teams there is none.
+    """
+    labels = np.tile(np.arange(1_000) % 2, (n_teams + 1, 1))
+    for team in range(n_teams):
+        labels[team, 10 * team : 10 * team + 10] = 2
+    labels[n_teams] = labels[0]
+    labels[n_teams, 900 : 900 + n_changed] = 2
+    pairs = [pair.submissions for pair in found(labels, PredictionKind.LABEL)]
+    assert pairs == [(1, n_teams + 1)] * is_near
+
+
+@pytest.mark.parametrize(("n_cells", "shares"), [(4, [0.5, 0.9, 1.0]), (8, [0.34657, 1.15129, 1])])
+def test_groups_of_two_cells_hide_some_that_differ(n_cells: int, shares: list[float]) -> None:
+    """With two cells in each of four groups it is half of -log(1 - share)."""
+    content = _ComparedContent(
+        np.arange(1), np.zeros((1, 4), dtype=np.uint16), n_cells=n_cells, drawn=None,
+        codes=np.zeros((0, 0), dtype=np.uint16), repeated=np.zeros(0),
+    )  # fmt: skip
+    assert content.from_hashes(np.array([0.5, 0.9, 0.905])) == pytest.approx(shares, abs=1e-5)
+
+
+def test_numbers_within_half_a_step_of_noise_have_one_rank() -> None:
+    """The interquartile range is 2: a step is 0.00002."""
+    rows = np.array([[0, 1, 2.000009, 3, 4], [0, 1, 2.000011, 3, 4]])
+    np.testing.assert_allclose(_nearly_tied(rows)[:, 2], [2, 2.00002], rtol=1e-9)
