@@ -13,6 +13,8 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from arena.errors import InputError, UsageError
+from arena.evaluation.statistic_errors import errors_from_standard_errors
+from arena_bayes_error import annotators
 from arena_bayes_error.annotators import (
     bias_bound,
     from_counts,
@@ -441,3 +443,17 @@ def test_labels_that_all_agree_leave_an_error_possible():
     assert low == 0
     exact = 0.5 * (1 - 0.025 ** (1 / (50 * 0.75)))
     assert exact <= high <= 1.02 * exact
+
+
+def test_a_correction_has_the_degrees_of_freedom_of_the_spread_of_its_losses(monkeypatch):
+    asked = []
+
+    def recorded(*estimates, **options):
+        asked.extend(options["degrees"])
+        return errors_from_standard_errors(*estimates, **options)
+
+    monkeypatch.setattr(annotators, "errors_from_standard_errors", recorded)
+    from_counts([[5, 0]] * 28 + [[3, 2]] * 4 + [[4, 1]] * 8, resamples=3)
+    losses = np.repeat([0.0, 0.4, 0.2], [28, 4, 8])
+    kurtosis = stats.kurtosis(losses, fisher=False)
+    assert asked == pytest.approx([2 * 40 / (kurtosis - 1)])

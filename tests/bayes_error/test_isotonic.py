@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 
 from arena.errors import InputError
+from arena_bayes_error import isotonic
 from arena_bayes_error.isotonic import from_ordered_scores
 
 
@@ -27,6 +28,31 @@ def test_the_estimate_is_the_error_of_the_regression():
     assert low < estimate.estimate < high
     with pytest.raises(InputError, match="needs both labels"):
         from_ordered_scores(scores, np.ones(300))
+
+
+@pytest.mark.parametrize(
+    ("units", "sizes"),
+    [
+        (np.arange(20), [2] * 10),
+        (np.arange(4), [1] * 4),
+        (np.arange(8) // 2, [2] * 4),
+    ],
+)
+def test_thresholds_are_tested_on_tenths_of_the_rows_that_hold_whole_units(
+    monkeypatch, units, sizes
+):
+    folds = []
+
+    def losses(scores, positive, tested, labels):
+        assert len(scores) == len(positive) == len(units) - len(tested)
+        assert not {*units[scores]} & {*units[tested]}
+        folds.append(len(tested))
+        return labels
+
+    monkeypatch.setattr(isotonic, "threshold_losses", losses)
+    rows = np.arange(len(units))
+    assert isotonic._cross_fitted(rows, rows % 2 == 0, units).tolist() == [*(rows % 2 == 0)]
+    assert folds == sizes
 
 
 @pytest.mark.slow

@@ -52,3 +52,8 @@ def test_far_teams_do_not_matter():
     estimate = empirical_bayes_best(near, N)
     assert estimate == empirical_bayes_best(np.concatenate([near, [0.1, 0.2]]), N)
     assert abs(estimate - 0.86) < 0.03
+
+
+def test_a_board_of_none_or_all_right_is_half_a_row_from_the_end():
+    ends = [empirical_bayes_best(np.full(3, score), 50) for score in (0.0, 1.0)]
+    assert ends == pytest.approx([0.01, 0.99])
