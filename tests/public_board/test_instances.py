@@ -20,6 +20,7 @@ from arena.public_board.instances import (
     PerRank,
     PerTeam,
 )
+from arena.types import Release
 from arena_mechanisms.ladder import Ladder, LadderFree
 from arena_mechanisms.rounding import Full
 from run_mechanism import evaluation
@@ -121,6 +122,26 @@ def test_the_same_instances_come_out_of_the_record() -> None:
         assert [placed_release.release.score for placed_release in rest] == [
             placed_release.release.score for placed_release in placed[cut:]
         ]
+
+
+@pytest.mark.parametrize(("greater_is_better", "second"), [(False, 0.9), (True, 0.4)])
+def test_below_each_rank_a_score_counts_as_no_better_than_its_mark(
+    greater_is_better: bool, second: float
+) -> None:
+    log = MemoryLog()
+    log.add(1, "a", InstanceRelease("rank 1", Release(0.5, True, {"n": 1}, 0.9)))
+    log.add(2, "b", InstanceRelease("rank 2", Release(0.4, True, {"n": 2})))
+    asked: list[Any] = []
+
+    def answer(*about: Any) -> Release:
+        asked.append(about)
+        return Release(0.3, improved=False)
+
+    per_rank = PerRank(greater_is_better=greater_is_better)
+    assert per_rank.release("c", answer, log).instance == "rank 3"
+    assert asked == [({"n": 1}, None, 0), ({"n": 2}, 0.9, 1), ({}, second, 2)]
+    assert per_rank.release("b", answer, log).instance == "rank 2"
+    assert len(asked) == 5
 
 
 def test_a_baseline_with_the_name_of_a_rank_holds_none() -> None:
