@@ -154,7 +154,7 @@ def _bounds_of(
     with np.errstate(all="ignore"):
         if isinstance(metric, HasRowValues):
             costs = np.sort(metric.row_values(truth, constant[np.newaxis])[0])
-            usual = costs[: max(1, int(np.ceil(_USUAL_SHARE * len(costs))))]
+            usual = costs[: int(np.ceil(_USUAL_SHARE * len(costs)))]
             cost = float(usual.mean()) or float(costs.mean())
             return (0.0, _rounded_up(_TIMES_A_ROW * cost)) if 0 < cost < np.inf else None
         low, high = traits_of(metric).score_range

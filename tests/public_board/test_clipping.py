@@ -34,6 +34,8 @@ def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
     ) == (0, 11)
     assert suggested_clip(MAE, replace(FIVE_ROWS, truth=100 * FIVE_ROWS.truth)) == (0, 1000)
     assert suggested_clip(MAE, replace(FIVE_ROWS, truth=0.01 * FIVE_ROWS.truth)) == (0, 0.1)
+    # Not 5.4, although the sum is a little above 5.3.
+    assert suggested_clip(MAE, replace(FIVE_ROWS, truth=0.53 * FIVE_ROWS.truth)) == (0, 5.3)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,11 @@ def test_every_target_needs_a_bound_and_every_constant_something_to_lose() -> No
     assert suggested_clip(Bounded(), FIVE_ROWS) == (0, 7.7)
     assert suggested_clip(Bounded(), replace(FIVE_ROWS, truth=np.full(5, 3.0))) is None
 
+    class InAProcess(Bounded):
+        traits = MetricTraits(score_range=(0.0, np.inf), time_limit=9.0)
+
+    assert suggested_clip(InAProcess(), FIVE_ROWS) is None
+
 
 def test_a_mechanism_reviews_the_board_of_the_public_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     boards: list[PublicBoard] = []
@@ -157,6 +164,8 @@ def test_one_row_cannot_make_a_bound_absurd() -> None:
     )
     low, high = suggested_clip(mape, many) or (0, 0)
     assert (low, high < 2) == (0, True)
+    # Where 95 of 100 rows cost nothing, the others count: four times 5 / 100.
+    assert suggested_clip(MAE, replace(many, truth=np.r_[np.zeros(95), np.ones(5)])) == (0, 0.2)
 
 
 def test_a_row_at_the_upper_bound_counts_and_one_at_the_lower_does_not() -> None:

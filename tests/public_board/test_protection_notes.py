@@ -174,6 +174,9 @@ MANY = (
 )
 
 
+PROVIDER = {"oidc_issuer": "https://a.org", "oidc_client_id": "b"}
+
+
 @pytest.mark.parametrize(
     ("accepted", "alone", "together", "server", "said"),
     [
@@ -183,6 +186,7 @@ MANY = (
         (0, 0.04, 3.0, {"join": "open"}, MANY.format("3", 0)),
         (2, 2.04, 9.0, {"join": "code"}, None),
         (2, 2.04, 9.0, {"join": "open", "approve": True}, None),
+        (2, 2.04, 9.0, {"join": "open", **PROVIDER}, None),
         (2, 2.04, 9.0, {"join": "open", "scope": "rank"}, None),
         (2, None, 9.0, {"join": "open"}, None),
     ],

@@ -19,7 +19,7 @@ from arena.public_board import advice, revealed
 from arena.public_board.advice import default_mechanism, revealed_by_one, too_much_revealed
 from arena.public_board.clipping import conceivable_scores
 from arena.public_board.revealed import is_measurable, learned, rows_revealed
-from arena.types import PredictionKind, Solution, Target
+from arena.types import PredictionKind, Release, Solution, Target
 from program import write_csv
 
 MANAGER = PluginManager()
@@ -124,6 +124,36 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     assert targets[:, :2].tolist() == np.stack([steps - 3e4, 2 * steps - 3e4], axis=1).tolist()
     assert targets.shape == (15, 10)
     assert targets.max() == 1e12  # 512 times 2e10 is more
+    # Where the quartiles are equal, the extremes are told apart.
+    rare = np.array([5.0, 5.0, 5.0, 5.0, 9.0])
+    oracle = revealed._Oracle(metric, full, rare, 0, teams=1, scope="team")
+    assert next(oracle.designs()).targets[0] == 5.0
+    assert {design.other for design in oracle.designs()} == {0.0, 5.0, 7.0, 40_009.0}
+
+
+def test_each_team_of_one_person_has_chance_of_its_own_and_their_mean_counts() -> None:
+    seen: list[tuple[int, float]] = []
+
+    class Draws:
+        name = "draws"
+
+        def release(self, state: Any, evaluation: Any, rng: Any) -> Release:
+            seen.append((evaluation.submission, float(rng.random())))
+            return Release(evaluation.score + evaluation.submission, improved=True)
+
+    accuracy, labels = MANAGER.metrics.resolve("accuracy"), np.array([0, 1, 1, 0])
+    oracle = revealed._Oracle(accuracy, Draws(), labels, 2, teams=3, scope="team")
+    assert oracle._released(labels, labels[::-1], (1, 0)) == 1 + 2  # the mean of 2, 3 and 4
+    assert [submission for submission, _ in seen] == [1, 2, 3]
+    assert len({drawn for _, drawn in seen}) == 3
+
+
+def test_a_label_alone_on_a_board_is_not_asked_for() -> None:
+    accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
+    # Of two labels the scores 0 and 1 settle both: one of each two assignments.
+    for n, rows in ((1, 0.0), (2, 0.5)):
+        shown = rows_revealed(accuracy, full, np.arange(n), 2, targets=1)
+        assert shown.rows == rows
 
 
 def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,6 +228,13 @@ PAIR = np.array([[0], [1]])
         ([(None, 0), (0.5, 1)], [(None, 0), (0.5, 1)], 1.0, 1.025 / 1.05),
         # Equal scores decide nothing if both labels give them.
         ([(0.5, 0), (0.5, 1)], [(0.5, 0), (0.5, 1)], 0.0, 1 / 2),
+        # One of twenty claims is wrong, which is 5%.
+        (
+            [(0.1, 0), (0.9, 1)],
+            [*[(0.1, 0)] * 19, (0.9, 0)],
+            0.95,
+            (1.025**19 * 0.025) ** (1 / 20) / 1.05,
+        ),
         # One of two claims is wrong, which is more than 5%.
         ([(0.1, 0), (0.9, 1)], [(0.1, 0), (0.9, 0)], 0.0, 1 / 2),
     ],
@@ -219,8 +256,6 @@ def test_a_mechanism_that_shows_nothing_reveals_nothing() -> None:
         name = "silent"
 
         def release(self, state: Any, evaluation: Any, rng: Any) -> Any:
-            from arena.types import Release
-
             return Release(0.0, False)
 
     labels = np.arange(200) % 2
