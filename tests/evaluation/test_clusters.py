@@ -40,6 +40,7 @@ def test_sizes_leave_degrees_of_freedom_and_rows(scale: float) -> None:
     assert size_degrees_of_freedom(np.arange(2), scale * sizes) == pytest.approx(100 / 82 - 1)
     assert size_degrees_of_freedom(np.array([0, 1, 1, 1])) == pytest.approx(100 / 82 - 1)
     assert effective_rows(scale * sizes) == pytest.approx(1.6)
+    assert size_degrees_of_freedom(np.arange(2), np.array([1e-200, 1.0])) == 0
 
 
 @pytest.mark.parametrize(
