@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import arena
-from arena.errors import UsageError
+from arena.errors import InputError, UsageError
+from arena.types import Usage
 from arena.utils.engines import using
 from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import NoProgress
@@ -22,9 +23,10 @@ from arena_competitors.campaign import Curve
 from arena_competitors.cli import attack as attack_command
 from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
-from arena_competitors.rows import constant_prediction, synthetic_rows
+from arena_competitors.rows import competition_rows, constant_prediction, synthetic_rows
 from arena_competitors.smallest_gain import smallest_gain_shown
 from arena_metrics.pointwise import Accuracy
+from arena_metrics.regression import MeanAbsoluteError
 from attacks import manager, mechanism_named, metric_named
 from clusters import InProcess
 from competition_folder import change, document
@@ -432,6 +434,26 @@ def test_a_step_too_large_shows_no_gain_at_all() -> None:
     rows = synthetic_rows(metric_named("accuracy"), 200, 200, 2, np.random.default_rng(0))
     ladder = mechanism_named("ladder(eta=0.5)")
     assert smallest_gain_shown(ladder, rows, BoardSettings(50), seed=0) is None
+
+
+@pytest.mark.parametrize("usage", ["ppss", "pps", "pss"])
+def test_two_public_and_two_private_rows_are_attacked(usage: str) -> None:
+    codes = np.array([{"p": Usage.PUBLIC, "s": Usage.PRIVATE}[letter] for letter in usage])
+    solution: Any = SimpleNamespace(
+        targets=(SimpleNamespace(classes=None),),
+        usage=codes,
+        n_rows=len(codes),
+        truth=np.arange(1.0, len(codes) + 1),
+    )
+    if len(usage) < 4:
+        with pytest.raises(InputError, match="at least two public rows, and two private rows"):
+            competition_rows(solution, MeanAbsoluteError())
+        return
+    rows = competition_rows(solution, MeanAbsoluteError())
+    assert (rows.public.tolist(), rows.hidden.tolist()) == ([0, 1], [2, 3])
+    assert (rows.public_truth.tolist(), rows.hidden_truth.tolist()) == ([1, 2], [3, 4])
+    assert rows.baseline is not None
+    assert rows.baseline.tolist() == [1.5] * 4  # the mean of the public rows
 
 
 def trial(n_rows: int) -> Any:

@@ -18,7 +18,7 @@ from arena.scoring.case_matrix import case_matrix
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
-from arena.scoring.summaries import without_summaries
+from arena.scoring.summaries import _sums_up, _unit, without_summaries
 from arena.store import Store
 from arena.types import PredictionKind, SolutionColumns
 from program import UNPROTECTED, run_here, write_csv
@@ -140,3 +140,26 @@ def test_a_summary_sums_up_the_cases_of_its_task() -> None:
         "'t/Mean' sums up other cases and does not count as one.",
         "'u/Mean' sums up other cases and does not count as one.",
     )
+
+
+@pytest.mark.parametrize(
+    ("summary", "others", "sums_up"),
+    [
+        ([4.5], [[3.0], [6.0]], True),
+        ([4.7], [[3.0], [6.0]], False),  # whole numbers are not rounded
+        ([0.5], [[0.3], [0.6]], False),  # .05 is more than a tenth of the range
+        ([0.5], [[0.3], [0.8]], True),
+        ([3.0, 2.0, 1.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # ranks
+        ([1.0, 2.0, 3.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # from the other end
+        ([2.0, 3.0, 4.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], False),
+    ],
+)
+def test_a_summary_is_within_its_rounding_of_what_it_sums_up(
+    summary: list[float], others: list[list[float]], sums_up: bool
+) -> None:
+    assert _sums_up(np.array(summary), np.array(others)) == sums_up
+
+
+def test_decimals_are_counted_up_to_nine() -> None:
+    values = (2.0, 0.5, 0.12345678, 0.123456789, 1 / 3)
+    assert [_unit(np.array([value])) for value in values] == [1.0, 0.1, 1e-8, 1e-9, 1e-9]
