@@ -282,17 +282,7 @@ class OfScores(Broken):
         return replace(super().rank(study), score_low=low, score_high=high)
 
 
-def test_intervals_of_a_ranker_are_those_of_the_winner_and_of_the_best_score() -> None:
-    study, *_ = board(Mae(), 10)
-    manager = PluginManager(entry_points=False)
-    manager.register(Provider(OfScores(0)), "mine")
-    corrected = analyse(study, BoardSettings(10, workers=1), manager).corrected
-    assert (corrected.low, corrected.high) == (0.0625, 0.25)
-    assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)
-    assert corrected.estimate == 0.125  # that of the errors is smaller
-
-
-def test_a_board_without_rankers_has_no_ranks() -> None:
+def test_a_board_has_the_ranks_and_intervals_of_its_ranker_or_none() -> None:
     study, *_ = board(Mae(), 10)
     private_board = analyse(study, BoardSettings(10, workers=1), PluginManager(entry_points=False))
     assert private_board.study.ranks is None
@@ -301,6 +291,12 @@ def test_a_board_without_rankers_has_no_ranks() -> None:
     manager.register(Provider(Broken(0)), "mine")
     with pytest.raises(UnknownNameError, match="no ranker 'other'"):
         analyse(study, BoardSettings(10, workers=1, ranker="other"), manager)
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(OfScores(0)), "mine")
+    corrected = analyse(study, BoardSettings(10, workers=1), manager).corrected
+    assert (corrected.low, corrected.high) == (0.0625, 0.25)
+    assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)
+    assert corrected.estimate == 0.125  # that of the errors is smaller
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 10])
