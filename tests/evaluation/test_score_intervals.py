@@ -367,6 +367,15 @@ def test_too_few_cases_reach_to_the_end_of_the_range(study_of):
     assert "too few rows" in plain.why_none(0)
 
 
+def test_a_median_without_a_range_needs_six_cases(study_of):
+    """All of n values are on one side of the median with 2**-n: 0.031 of five, and 0.016 of six."""
+    metric = MedianOfCases("median", greater_is_better=True)
+    for n, ends in ((5, [np.nan, np.nan]), (6, [0.0, 5.0])):
+        errors = score_errors(study_of(metric, np.zeros(n), np.arange(n * 1.0)[np.newaxis]))
+        np.testing.assert_array_equal(np.ravel(own_intervals(errors, 0.95)), ends)
+        assert (errors.why_none(0) is None) == (n == 6)
+
+
 def test_a_median_of_groups_counts_groups(study_of):
     values = np.repeat(np.random.default_rng(0).normal(size=(1, 20)), 10, axis=1)
     metric = MedianOfCases("median", greater_is_better=True)
