@@ -380,6 +380,7 @@ def best_so_far(state: Mapping[str, Any], evaluation: Any) -> Release:
             "With greater_is_better=True a score of 0.8 is shown as less than one of 0.2: a "
             "released score must keep the direction of the metric.",
         ),
+        (lambda state, _: Release(0.5, True, state), "the direction of the metric", None),
         (best_so_far, "repeated scores", BEST),
         (
             lambda state, evaluation: Release(
