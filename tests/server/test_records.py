@@ -21,7 +21,13 @@ from arena.server.records.accounts import Accounts
 from arena.server.records.intake import Intake, QueueFullError, RequestKeyError, Room
 from arena.server.records.layout import Layout
 from arena.server.records.names import NameTakenError, RefusedError
-from arena.server.records.published import Published, Publisher, State, TeamFacts
+from arena.server.records.published import (
+    Published,
+    Publisher,
+    State,
+    SubmissionQuery,
+    TeamFacts,
+)
 from arena.server.records.runs import LeaseLostError, ProgramState, Runs
 from arena.server.records.uploads import Uploads, UploadTooLargeError
 from web_site import FACTS
@@ -280,6 +286,59 @@ def test_a_reader_finds_the_same_file_and_counts_the_files_of_days(tmp_path: Pat
         "2026-03-02T23:59:59+00:00", "",
     ]  # fmt: skip
     assert len(reader.answers(None)) == 100
+    reader.close()
+    publisher.close()
+
+
+def test_an_organiser_finds_submissions_in_every_order_and_by_every_condition(
+    tmp_path: Path,
+) -> None:
+    publisher = Publisher(tmp_path / "c.sqlite")
+    reader = Published(tmp_path / "c.sqlite")
+
+    def answer(seq: int, team: str, phase: str, kind: str = "submit", **about: Any) -> Answer:
+        return Answer(
+            request=about.pop("request", f"r{seq}"), seq=seq, team=team, kind=kind,
+            status="accepted" if about else "rejected", phase=phase,
+            received=f"2026-03-{seq:02}T12:00:00+00:00", judged="", **about,
+        )  # fmt: skip
+
+    first = answer(1, "red", "one", submission=4, released=0.25, file="Model.csv")
+    refused = answer(2, "blue", "one")
+    third = answer(3, "red", "two", submission=5, released=0.75)
+    chosen = answer(4, "red", "two", "select")
+    of_round = answer(3, "red", "three", request="x", of_request="r3", submission=6)
+    publisher.publish(
+        answers=[first, refused, third, chosen],
+        teams=[TeamFacts("red"), TeamFacts("blue")], names={"rosso": "red"},
+    )  # fmt: skip
+    for order, seqs in {
+        "newest": [3, 2, 1], "oldest": [1, 2, 3], "highest": [3, 1, 2], "lowest": [1, 3, 2],
+        "team": [2, 3, 1],
+    }.items():  # fmt: skip
+        found, total = reader.submissions(SubmissionQuery(order=order))
+        assert ([one.seq for one in found], total) == (seqs, 3)
+    conditions: list[tuple[dict[str, Any], list[int], int]] = [
+        ({"team": "red"}, [3, 1], 2),
+        ({"status": "rejected"}, [2], 1),
+        ({"day": "2026-03-03"}, [3], 1),
+        ({"phase": "one"}, [2, 1], 2),
+        ({"search": "model"}, [1], 1),
+        ({"page": 2, "limit": 2}, [1], 3),
+        ({"page": 2, "limit": 1, "team": "red"}, [1], 2),
+    ]
+    for condition, seqs, total in conditions:
+        page = reader.submissions(SubmissionQuery(**condition))
+        assert ([one.seq for one in page[0]], page[1]) == (seqs, total)
+    publisher.publish(answers=[of_round])
+    assert [reader.further_rounds(one) for one in (first, third)] == [[], [of_round]]
+    # The two answers to one file stay together.
+    for limit, seqs in {1: [4], 2: [4, 3, 3], 3: [4, 3, 3], 4: [4, 3, 3, 2]}.items():
+        assert [one.seq for one in reader.answers(None, limit=limit)] == seqs
+    assert reader.last_in_phases("red") == {"one": first, "two": third, "three": of_round}
+    assert reader.last_in_phases("blue") == {}
+    assert sorted(reader.all_names()) == ["blue", "red", "rosso"]
+    assert reader.names() == {"rosso": "red"}
     reader.close()
     publisher.close()
 
