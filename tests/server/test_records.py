@@ -306,7 +306,7 @@ def test_an_organiser_finds_submissions_in_every_order_and_by_every_condition(
     first = answer(1, "red", "one", submission=4, released=0.25, file="Model.csv")
     refused = answer(2, "blue", "one")
     third = answer(3, "red", "two", submission=5, released=0.75)
-    chosen = answer(4, "red", "two", "select")
+    chosen = answer(4, "red", "two", "select", submission=9)
     of_round = answer(3, "red", "three", request="x", of_request="r3", submission=6)
     publisher.publish(
         answers=[first, refused, third, chosen],
