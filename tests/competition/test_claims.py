@@ -372,7 +372,15 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
     recorded = {number: RECORDED[number] for number in (1, 2, 3)} | {
         20: {**RECORDED[4], "phase": "dev"}
     }
-    repair = Event(1, "2026-03-01", "host", "repair", {"lost_submissions": [12]}, "", "")
+    repair = Event(
+        1,
+        "2026-03-01",
+        actor="host",
+        kind="repair",
+        payload={"lost_submissions": [12]},
+        previous="",
+        hash="",
+    )
     exported = replace(
         claims_of(), folder=tmp_path, events=(repair,), result={"standings": []},
         finals=finals or {"Ants": [1, 2], "Bees": [3]},
@@ -432,12 +440,23 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
         finalized: dict[str, Any] | None = payload, recorded: str | None = settings
     ) -> Claims:
         events = [
-            Event(1, "2026-03-01", "host", "finalized", {**payload, "phase": "dev"}, "", ""),
-            Event(2, "2026-03-01", "host", "configuration",
-                  {"facts": {"meta": {"settings": recorded}}}, "", ""),
+            Event(1, "2026-03-01", actor="host", kind="finalized",
+                  payload={**payload, "phase": "dev"}, previous="", hash=""),
+            Event(2, "2026-03-01", actor="host", kind="configuration",
+                  payload={"facts": {"meta": {"settings": recorded}}}, previous="", hash=""),
         ]  # fmt: skip
         if finalized is not None:
-            events.append(Event(3, "2026-03-01", "host", "finalized", finalized, "", ""))
+            events.append(
+                Event(
+                    3,
+                    "2026-03-01",
+                    actor="host",
+                    kind="finalized",
+                    payload=finalized,
+                    previous="",
+                    hash="",
+                )
+            )
         return replace(
             claims_of(), folder=tmp_path, recorded_settings=b"{}", result=result,
             finals={"Ants": [1]}, events=tuple(events),
@@ -476,8 +495,8 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
 def _rows_added(*payloads: dict[str, Any]) -> Claims:
     """Return the claims of an export with these submissions, and further rows."""
     return replace(claims_of(), events=tuple(
-        Event(number, "", "host", "submission" if "submission" in payload else ROWS_ADDED,
-              payload, "", "")
+        Event(number, "", actor="host", payload=payload, previous="", hash="",
+              kind="submission" if "submission" in payload else ROWS_ADDED)
         for number, payload in enumerate(payloads, start=1)
     ))  # fmt: skip
 

@@ -89,7 +89,15 @@ def test_a_plugin_that_is_required_must_be_there_at_the_start(scenario: Scenario
 def test_a_team_that_was_renamed_is_no_baseline(
     monkeypatch: pytest.MonkeyPatch, baselines: list[str]
 ) -> None:
-    renamed = Event(1, "", "host", RENAMED, {"team": "old", "to": "new"}, "", "")
+    renamed = Event(
+        1,
+        "",
+        actor="host",
+        kind=RENAMED,
+        payload={"team": "old", "to": "new"},
+        previous="",
+        hash="",
+    )
     ledger = SimpleNamespace(teams=lambda: Teams.of([renamed]))
     monkeypatch.setattr(adopted_settings, "Ledger", lambda _: ledger)
     store: Any = SimpleNamespace(meta=lambda _: settings_of().model_dump_json())

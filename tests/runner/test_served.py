@@ -70,6 +70,7 @@ def test_another_machine_runs_the_programs_of_one_that_is_cut_off(tmp_path: Path
     with running(race) as server:
         (token,) = tokens_of(server.layout, race.name, ["ants"])
         client = Client(f"{server.url}/{race.name}", token)
+        until(lambda: server.pids("runner"), "the server has a runner")
         os.kill(server.pids("runner")[0], signal.SIGSTOP)  # the server's own one takes no part
         with machines(race, server.port, "one") as (first,):
             sent = client.submit(tmp_path / "main.py")["request"]

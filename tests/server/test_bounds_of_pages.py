@@ -32,7 +32,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
     """Return a site that these tests share, with a file of the team Ants."""
     made = WebSite(tmp_path_factory.mktemp("bounds"), embed=True)
     ants = made.person("Ada", "Ants")
-    answer = Answer(FILE, 1, "Ants", "submit", "accepted", "", "", submission=7, member=ants)
+    answer = Answer(
+        FILE,
+        1,
+        team="Ants",
+        kind="submit",
+        status="accepted",
+        received="",
+        judged="",
+        submission=7,
+        member=ants,
+    )
     made.scorer.publisher.publish(answers=[answer])
     yield made
     made.close()
@@ -398,7 +408,16 @@ def test_a_page_of_a_team_has_the_last_of_what_it_sent(site: WebSite) -> None:
         """Return how many files and requests are shown of these, of which the others are newer."""
         kinds = [("submit", "accepted")] * n_files + [("select", "refused")] * n_others
         answers = [
-            Answer(f"lions-{n:03}", 1_000 + n, "Lions", kind, status, "", "", file=f"file-{n:03}.")
+            Answer(
+                f"lions-{n:03}",
+                1_000 + n,
+                team="Lions",
+                kind=kind,
+                status=status,
+                received="",
+                judged="",
+                file=f"file-{n:03}.",
+            )
             for n, (kind, status) in enumerate(kinds)
         ]
         site.scorer.publisher.publish(answers=answers)

@@ -267,7 +267,17 @@ def test_stored_data_are_compared_before_the_files_of_the_server(
 
     class Stored:
         def audit(self, *, watch: Any) -> list[str]:
-            watch(Event(1, "2026-03-01T12:00:00+00:00", "a", "k", {"request": {"seq": 7}}, "", ""))
+            watch(
+                Event(
+                    1,
+                    "2026-03-01T12:00:00+00:00",
+                    actor="a",
+                    kind="k",
+                    payload={"request": {"seq": 7}},
+                    previous="",
+                    hash="",
+                )
+            )
             return problems
 
         def __enter__(self) -> Stored:

@@ -201,7 +201,17 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
 
     def answer(seq: int, kind: str = "submit", status: str = "accepted", **about: Any) -> Answer:
         received = (now - timedelta(hours=9 - seq)).isoformat()
-        return Answer(f"r{seq}", seq, "Ants", kind, status, received, "", member=ada, **about)
+        return Answer(
+            f"r{seq}",
+            seq,
+            team="Ants",
+            kind=kind,
+            status=status,
+            received=received,
+            judged="",
+            member=ada,
+            **about,
+        )
 
     faults = ({"kind": "missing id", "message": "An id is missing."}, {"kind": "other"})
     web.scorer.publisher.publish(

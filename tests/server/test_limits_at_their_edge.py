@@ -340,7 +340,16 @@ def test_an_overview_has_the_newest_of_each_list(
         asked.append(limit)
         reasons = [({"kind": f"reason-{number:02}."},) for number in range(21)]
         files = [
-            Answer(f"r{number}", number, "t", "submit", "rejected", "", "", faults=reason)
+            Answer(
+                f"r{number}",
+                number,
+                team="t",
+                kind="submit",
+                status="rejected",
+                received="",
+                judged="",
+                faults=reason,
+            )
             for number, reason in enumerate(reasons)
         ]
         return [files[number % 21] for number in range(limit)] if team is None else []

@@ -29,7 +29,9 @@ DAY = "2026-05-06"
 
 
 def request_of(seq: int, kind: str = "submit", **payload: Any) -> Request:
-    return Request(seq, f"q{seq}", kind, "red", f"m{seq}", NOW, payload)
+    return Request(
+        seq, f"q{seq}", kind=kind, team="red", member=f"m{seq}", received=NOW, payload=payload
+    )
 
 
 def submission_of(number: int, team: str, phase: str, **others: Any) -> tuple[Any, Any]:
