@@ -11,8 +11,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from arena.interfaces.faults import plural
 from arena.server_section import ConfigSection
+from arena.utils.text import plural
 from arena.utils.times import in_utc
 
 PUBLIC, PRIVATE, IGNORED = "public", "private", "ignored"

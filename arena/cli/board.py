@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arena.competition.record.combined_boards import verdicts_of_combined
-from arena.interfaces.faults import fault_lines, plural
+from arena.interfaces.faults import fault_lines
 from arena.report.boards import Row, not_ranked, ranked_board
 from arena.report.terminal import print_columns
 from arena.scoring.best_score_text import intervals_at_the_top
 from arena.scoring.result import ranked_on, unranked_rows
 from arena.types import TEAMS, Vocabulary
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

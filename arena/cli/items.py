@@ -11,12 +11,11 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, print_document
 from arena.errors import UsageError
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import parameter_names
 from arena.utils.docstrings import parameter_meanings, summary_of
 from arena.utils.progress import stage
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 if TYPE_CHECKING:
     from arena.testing import Conformance

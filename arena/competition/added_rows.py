@@ -26,7 +26,7 @@ from arena.config import CONFIG_NAME, SAMPLE_NAME, Settings, document_as_toml
 from arena.errors import InputError, UsageError, says_that_nothing_changed
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of
-from arena.interfaces.faults import plural, show
+from arena.interfaces.faults import show
 from arena.phase_section import IGNORED, PhaseSection
 from arena.scoring.submissions import read_truth
 from arena.types import (
@@ -41,6 +41,7 @@ from arena.types import (
 )
 from arena.utils.atomic_write import atomic_write
 from arena.utils.lazy import pa, pc
+from arena.utils.text import plural
 
 ROWS_ADDED = "rows added"
 """The kind of event. Its ``rows`` has the number of new rows by their usage, in lower case,

@@ -16,7 +16,7 @@ from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError, UsageError
 from arena.intake import SolutionSource, column_names
 from arena.interfaces import Metric
-from arena.interfaces.faults import plural, show
+from arena.interfaces.faults import show
 from arena.phase_section import PhaseSection
 from arena.scoring.submissions import read_truth
 from arena.types import (
@@ -29,6 +29,7 @@ from arena.types import (
     usage_names,
 )
 from arena.utils.lazy import pc
+from arena.utils.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

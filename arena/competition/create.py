@@ -34,7 +34,6 @@ from arena.evaluation.solution_metric import metric_of_solution, scoring_metric
 from arena.evaluation.standard_errors import standard_error_of_mean
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, modality_of, notes_of
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
@@ -45,7 +44,7 @@ from arena.store import Store
 from arena.types import DEFAULT_RANKER, Solution, Usage, UsageArray
 from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 SAMPLE_NOTE_NAME = "sample_submission.txt"
 """The meaning of the columns of the sample, for participants."""

@@ -17,8 +17,7 @@ from arena.competition.record.final_selection import choose_finals
 from arena.competition.state import CompetitionState, public_standings
 from arena.errors import UsageError
 from arena.intake import ReadSubmission, SubmissionFile, named_file
-from arena.interfaces.faults import plural
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 QUALIFIED = "qualified"
 """The kind of event: ``phase``, ``admit``, ``teams`` and ``board``, from which they follow."""

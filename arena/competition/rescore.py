@@ -27,7 +27,7 @@ from arena.evaluation.scores import full_scores
 from arena.evaluation.solution_metric import scoring_metric
 from arena.intake import SolutionSource
 from arena.interfaces import Metric, source_of
-from arena.interfaces.faults import plural, show
+from arena.interfaces.faults import show
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import within_range
 from arena.scoring.splits import rows_of
@@ -35,6 +35,7 @@ from arena.store import ScoreRecord
 from arena.types import ROW_WEIGHTS, FloatArray, Solution, usage_names
 from arena.utils.lazy import pc
 from arena.utils.parallel import Progress, available_workers
+from arena.utils.text import plural
 
 
 @dataclass(frozen=True, slots=True)

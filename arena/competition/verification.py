@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from arena.competition.state import CompetitionState
 from arena.errors import UsageError
-from arena.interfaces.faults import plural
 from arena.utils.bracket_rows import BRACKETS
+from arena.utils.text import plural
 
 VERIFICATION = "verification"
 """The kind of the event: ``submission``, ``state`` and ``note``."""

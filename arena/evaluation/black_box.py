@@ -35,7 +35,6 @@ from arena.interfaces import (
     modality_of,
     traits_of,
 )
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray, WeightArray
 from arena.utils.counts import repeated
 from arena.utils.engines import Engine, cluster_in_use
@@ -45,6 +44,7 @@ from arena.utils.parallel import Progress, run_tasks
 from arena.utils.processes import Confinement, Ended, run_limited, sendable, start_clock
 from arena.utils.read_only import read_only
 from arena.utils.task_digests import array_digest, digest_of
+from arena.utils.text import plural
 
 Scorer: TypeAlias = Callable[[npt.NDArray[Any]], float]
 """The score of a submission as a function of ``(n,)`` counts of its rows."""
@@ -266,8 +266,8 @@ def _remaining(
         progress.say(
             f"{metric.name} is called on {weights.shape[1]:,} parts or resamples of the rows of "
             "each submission, which takes about "
-            f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on {workers} "
-            f"worker{'s' if workers > 1 else ''}{'' if cluster is None else f' ({cluster.name})'}."
+            f"{f'{each:,.0f} s' if each < 120 else f'{each / 60:,.0f} min'} on "
+            f"{plural(workers, 'worker')}{'' if cluster is None else f' ({cluster.name})'}."
         )
     if not len(is_known):
         return

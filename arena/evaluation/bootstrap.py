@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arena.errors import MetricError, UsageError
-from arena.interfaces.faults import plural
 from arena.types import IntArray, WeightArray
 from arena.utils.parallel import run_tasks
+from arena.utils.text import plural
 
 __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 

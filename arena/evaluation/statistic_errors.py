@@ -25,8 +25,8 @@ from arena.evaluation.score_errors import (
 from arena.evaluation.scores import score_under_weights
 from arena.evaluation.unit_means import range_of, unit_influence
 from arena.interfaces import GroupInfluence, Study
-from arena.interfaces.faults import plural
 from arena.types import TEAMS, FloatArray, IntArray, Vocabulary
+from arena.utils.text import plural
 
 _NOISE = 1e-8
 """Influence values come from a numerical slope: a smaller relative spread is rounding error."""

@@ -6,8 +6,9 @@ import pyarrow as pa
 
 from arena.intake.parquet_file import check_types, table_of_arrow, too_many_bytes, too_many_rows
 from arena.intake.table import Bounds
-from arena.interfaces.faults import FaultList, plural
+from arena.interfaces.faults import FaultList
 from arena.types import RawTable
+from arena.utils.text import plural
 
 _MAGIC = b"ARROW1"
 _BEGIN = b"\xff\xff\xff\xff"

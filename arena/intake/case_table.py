@@ -27,11 +27,11 @@ from arena.intake.submission import READING_ERRORS, read_table
 from arena.intake.table import MAX_SOLUTION_BYTES, ROW_NUMBERS, SOLUTION_BOUNDS
 from arena.intake.times import read_times
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import FaultList, Refused, fault_lines, plural, show, show_all
+from arena.interfaces.faults import FaultList, Refused, fault_lines, show, show_all
 from arena.types import FloatArray, RawTable
 from arena.utils.file_errors import unreadable
 from arena.utils.lazy import pc
-from arena.utils.text import is_number
+from arena.utils.text import is_number, plural
 
 _ALGORITHM_NAMES = frozenset(
     ("alg_name", "alg", "method", "model", "model_name", "system", "team", "participant")

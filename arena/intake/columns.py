@@ -16,8 +16,9 @@ from arena.intake.alterations import ALTERATIONS
 from arena.intake.content import MAX_BYTES
 from arena.intake.table import Bounds
 from arena.interfaces import TABLE, Modality
-from arena.interfaces.faults import FaultList, plural, show, show_all
+from arena.interfaces.faults import FaultList, show, show_all
 from arena.types import KNOWN_TARGET, IntArray, PredictionKind, Solution, Target, UsageArray
+from arena.utils.text import plural
 
 PROBABILITIES = (PredictionKind.PROBABILITY, PredictionKind.CLASS_PROBABILITIES)
 _CUTOFF = 0.6

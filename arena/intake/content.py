@@ -21,8 +21,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from arena.interfaces.faults import FaultList, plural
+from arena.interfaces.faults import FaultList
 from arena.utils.host_errors import is_of_host
+from arena.utils.text import plural
 
 CHANGED = "The file changed while it was read: send it again."
 """What is read must be what its sha256 is of, and one state of the file."""

@@ -19,9 +19,10 @@ from arena.intake.csv_header import CsvHeader, end_of_blank_lines, find_header
 from arena.intake.encoding import line_of
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, RowNumbers
-from arena.interfaces.faults import FaultList, plural
+from arena.interfaces.faults import FaultList
 from arena.types import Fault, RawTable
 from arena.utils.lazy import pc
+from arena.utils.text import plural
 
 _PIECE = 2**16
 """Bytes that are counted at once: arrays of this size are not allocated from the system."""

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from arena.intake.encoding import line_of
-from arena.interfaces.faults import FaultList, plural, show_all
+from arena.interfaces.faults import FaultList, show_all
+from arena.utils.text import plural
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = re.compile(rb"[ \t]+")

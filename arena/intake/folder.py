@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from arena.errors import InputError
-from arena.interfaces.faults import clean, plural, show
+from arena.interfaces.faults import clean, show
 from arena.types import Fault
 from arena.utils.file_errors import reason_of
-from arena.utils.text import has_stacked_marks
+from arena.utils.text import has_stacked_marks, plural
 
 MAX_TEAM_LENGTH = 100
 """Maximum length of a team name, in characters."""

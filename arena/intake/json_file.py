@@ -26,9 +26,10 @@ import pyarrow as pa
 
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, clean, plural, show, show_all
+from arena.interfaces.faults import FaultList, clean, show, show_all
 from arena.types import RawTable
 from arena.utils.strict_json import unique_keys
+from arena.utils.text import plural
 
 _START = re.compile(rb'\{\s*["}]|\[\s*[\[{]')
 _LIST = re.compile(rb'\[\s*["0-9-]')

@@ -31,10 +31,11 @@ import numpy.typing as npt
 from arena.intake.content import CHANGED, was_written
 from arena.intake.table import count_from_one
 from arena.interfaces import CellFault
-from arena.interfaces.faults import FaultList, Refused, plural, show
+from arena.interfaces.faults import FaultList, Refused, show
 from arena.types import FloatArray, RawTable
 from arena.utils.distribution import how_to_install
 from arena.utils.lazy import pa
+from arena.utils.text import plural
 
 SHAPE_COLUMNS = ("height", "width", "depth")
 """Columns of a solution with the size of each mask: its first, second and third axis."""

@@ -31,8 +31,9 @@ from arena.errors import InputError, UsageError
 from arena.intake.folder import SubmissionFile, find_submissions, named_file
 from arena.intake.json_file import read_json
 from arena.intake.table import SOLUTION_BOUNDS
-from arena.interfaces.faults import FaultList, Refused, fault_lines, plural, show, show_all
+from arena.interfaces.faults import FaultList, Refused, fault_lines, show, show_all
 from arena.types import Solution
+from arena.utils.text import plural
 
 _FORMS = "a path, a data frame, a dictionary of columns"
 _SCALARS = (str, int, float, date, Decimal, np.generic, type(None))

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from arena.intake.equal_texts import composed_names
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, Refused, clean, plural, show
+from arena.interfaces.faults import FaultList, Refused, clean, show
 from arena.types import Fault, RawTable
 from arena.utils.lazy import pc
+from arena.utils.text import plural
 
 MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"

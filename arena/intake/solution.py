@@ -28,7 +28,7 @@ from arena.intake.targets import TargetReading, filled, has_value, read_extra, r
 from arena.intake.text_lines import LINE
 from arena.intake.times import read_times
 from arena.interfaces import TABLE, Modality, ReadFile
-from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, plural, show, show_all
+from arena.interfaces.faults import FaultList, Refused, clean, fault_lines, show, show_all
 from arena.types import (
     KNOWN_TARGET,
     ROW_PENDING,
@@ -50,6 +50,7 @@ from arena.types import (
     usage_names,
 )
 from arena.utils.lazy import pc
+from arena.utils.text import plural
 
 _ID = "id"
 _WEIGHTS_AS_GIVEN = (1e-100, 1e100)
@@ -455,7 +456,7 @@ def _stop(path: SolutionSource, faults: FaultList) -> None:
     listed = faults.to_tuple()
     lines = fault_lines(listed)
     if len(lines) == 1:
-        raise InputError(f"The solution {show(path.name)} cannot be used: {lines.pop()}")
+        raise InputError(f"The solution {show(path.name)} cannot be used: {lines[0]}")
     count = plural(sum(fault.count for fault in listed), "fault")
     head = f"The solution {show(path.name)} cannot be used ({count}):"
     raise InputError("\n".join([head, *(f"  {line}" for line in lines)]))

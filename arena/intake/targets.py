@@ -23,9 +23,10 @@ from arena.intake.cells import (
     to_text,
 )
 from arena.intake.equal_texts import composed
-from arena.interfaces.faults import FaultList, plural, show, show_all
+from arena.interfaces.faults import FaultList, show, show_all
 from arena.types import FloatArray, IntArray, PredictionKind, Target, Usage, UsageArray
 from arena.utils.lazy import pc
+from arena.utils.text import plural
 
 _ROWS_OF = {Usage.PUBLIC: "public rows", Usage.PRIVATE: "private rows"}
 MOST_CLASSES = 10_000

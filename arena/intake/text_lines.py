@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from arena.intake.table import Bounds, count_from_one
-from arena.interfaces.faults import FaultList, plural
+from arena.interfaces.faults import FaultList
 from arena.types import RawTable
+from arena.utils.text import plural
 
 LINE, BLOCK = "line", "block"
 """The ids of rows without others: the number of the line, or of the block of lines."""

@@ -51,23 +51,6 @@ def show_all(texts: Iterable[str], limit: int = 10) -> str:
     return ", ".join(show(text) for text in listed[:limit]) + more
 
 
-_SINGULAR = {"are": "is", "were": "was", "have": "has"}
-
-
-def plural(count: int, noun: str, verb: str = "") -> str:
-    """Return a count with its noun, and with a verb, which is given in the plural.
-
-    >>> plural(1, "row"), plural(1200, "row")
-    ('1 row', '1,200 rows')
-    >>> plural(1, "row", "are"), plural(0, "row", "are"), plural(1, "group", "form")
-    ('1 row is', '0 rows are', '1 group forms')
-    """
-    single = count == 1
-    text = f"{count:,} {noun}" if single else f"{count:,} {noun}s"
-    verb_form = _SINGULAR.get(verb, f"{verb}s") if single else verb
-    return f"{text} {verb_form}" if verb else text
-
-
 def describe(fault: Fault) -> str:
     """Return a fault as one line: location and message.
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from arena.errors import PluginError
-from arena.interfaces.faults import plural
 from arena.types import (
     MetricTraits,
     PredictionKind,
     Table,
 )
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena.interfaces import CaseScores, Move

@@ -9,10 +9,11 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from arena.interfaces.faults import FaultList, Refused, plural, show
+from arena.interfaces.faults import FaultList, Refused, show
 from arena.types import Fault
 from arena.utils.host_errors import is_of_host
 from arena.utils.processes import Ended, Limits, call_limited
+from arena.utils.text import plural
 
 _PART = 2**20
 _SECONDS, MEMORY = 300.0, 2**29

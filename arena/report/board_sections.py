@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from arena.charts import MOST_TEAMS, standings_chart
-from arena.interfaces.faults import plural
 from arena.scoring.best_score_text import intervals_at_the_top
 from arena.scoring.result import ScoreResult
 from arena.types import Chart, Section, Table, Vocabulary
 from arena.utils.formatting import level_text, percent, score_format, span
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 
 _Standings = Sequence[Mapping[str, Any]]
 _ROWS_AT_ONCE = 256
@@ -102,7 +101,7 @@ def _wins(result: ScoreResult) -> Iterator[Section]:
     )
     drawn = f"The {words.rows} were drawn again from themselves {plural(result.resamples, 'time')}."
     text = (
-        f"{drawn} {leading} {_count(len(winners), words.team)} of {len(result.standings):,} came "
+        f"{drawn} {leading} {plural(len(winners), words.team)} of {len(result.standings):,} came "
         f"first at least once. {words.teams.capitalize()} that tie for the first place all count, "
         "so the shares may add up to more than 100%."
         if len(winners) > 1
@@ -232,9 +231,9 @@ def _moves(both: _Standings, words: Vocabulary) -> str:
     else:
         text += f"{len(leaders):,} {words.teams} shared the first place on the public {words.rows}."
     if moved.max() > 0:
-        text += f" {shorten(rose['team'])} rose most, by {_count(int(moved.max()), 'place')}."
+        text += f" {shorten(rose['team'])} rose most, by {plural(int(moved.max()), 'place')}."
     if moved.min() < 0:
-        text += f" {shorten(fell['team'])} fell most, by {_count(-int(moved.min()), 'place')}."
+        text += f" {shorten(fell['team'])} fell most, by {plural(-int(moved.min()), 'place')}."
     return text
 
 
@@ -251,7 +250,3 @@ def _same_order(public: Any, private: Any) -> float:
 
 def _level(result: ScoreResult) -> str:
     return level_text(result.level)
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arena.interfaces.faults import plural
 from arena.report.columns import PUBLIC_COLUMNS, StandingColumn, ranked_columns
 from arena.report.model import Board, Column
 from arena.types import TEAMS, Vocabulary
 from arena.utils.bracket_rows import with_names_of_brackets
 from arena.utils.formatting import BoardDisplay, Show, level_text, released_format, score_format
 from arena.utils.questions import with_answers_as_cells
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena.scoring.result import ScoreResult

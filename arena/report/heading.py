@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
 from arena.utils.file_errors import unreadable
+from arena.utils.text import plural
 
 _MEDIA_TYPES = {
     ".svg": "image/svg+xml",

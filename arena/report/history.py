@@ -7,11 +7,10 @@ from typing import Any
 
 from arena.competition.record.rebuild import CAUSES, REBUILT
 from arena.competition.server_settings import SERVED
-from arena.interfaces.faults import plural
 from arena.store import Event
 from arena.types import Section, Table
 from arena.utils.formatting import minute
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 
 _SHOWN = 120
 _EXPLANATION = (
@@ -61,7 +60,7 @@ def _epoch(payload: Mapping[str, Any]) -> list[str]:
     released = len(payload["released"])
     return [
         f"Epoch {payload['epoch']} of the public board began: {what}. "
-        f"{plural(released, 'submission')} {'was' if released == 1 else 'were'} released again."
+        f"{plural(released, 'submission', 'were')} released again."
     ]
 
 

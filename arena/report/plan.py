@@ -8,7 +8,6 @@ from typing import Any
 
 from arena.charts.specification import layered, named, quantitative
 from arena.charts.theme import BLUE, ORANGE
-from arena.interfaces.faults import plural
 from arena.report.model import Report
 from arena.simulation.plan.drawn import FIGURES, Sweep
 from arena.simulation.plan.organiser import SWEEPS, Advice
@@ -17,6 +16,7 @@ from arena.simulation.plan.questions import QuestionPlan
 from arena.simulation.plan.queue import QueuePlan
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import Show, level_text, percent
+from arena.utils.text import plural
 
 _NAMES = {
     "best_wins": "the truly best wins (normal prior)",

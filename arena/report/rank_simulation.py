@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from arena.interfaces.faults import plural
 from arena.report.model import Board, Column, Report
 from arena.simulation.ranks.charts import simulation_charts
 from arena.simulation.ranks.outcome import QUANTILES
 from arena.simulation.ranks.study import FURTHEST, RankSimulation, simulation_verdict
 from arena.types import Section, Table
 from arena.utils.formatting import level_text, percent
+from arena.utils.text import plural
 
 
 def rank_simulation_report(result: RankSimulation) -> Report:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.interfaces.faults import plural
 from arena.report.model import Report
 from arena.simulation.competition.charts import errors_by_day_chart, seeds_chart
 from arena.simulation.competition.comparison import MEASURES, MechanismComparison
 from arena.simulation.competition.summary import summarize_seeds
 from arena.types import Section, Table
 from arena.utils.formatting import level_text
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena.simulation.competition.run import PreparedSimulation

@@ -9,12 +9,12 @@ from importlib import metadata
 from typing import Any
 
 from arena.evaluation.similar import describe_similar
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import ScoreResult
 from arena.types import Section, Table
 from arena.utils.distribution import DISTRIBUTION
 from arena.utils.formatting import level_text
+from arena.utils.text import plural
 
 
 def technical_sections(result: ScoreResult, manager: PluginManager) -> list[Section]:

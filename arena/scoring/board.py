@@ -27,7 +27,6 @@ from arena.evaluation.predictions import block_size
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import full_scores, is_black_box
 from arena.interfaces import CountsCases, Metric, PredictionBlocks, Study, modality_of, traits_of
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted, log_failure
 from arena.plugin.manager import PluginManager
 from arena.scoring.brackets import finding_of_brackets
@@ -59,6 +58,7 @@ from arena.types import (
 from arena.utils.formatting import percent
 from arena.utils.parallel import Progress
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 _FEWEST_ROWS = 30
 """With fewer rows, or groups of rows, the result notes that the bootstrap is unreliable."""

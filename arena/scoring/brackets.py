@@ -18,7 +18,7 @@ from arena.evaluation.combinations import CombinedMetric
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Candidates, Study
-from arena.interfaces.faults import plural, show_all
+from arena.interfaces.faults import show_all
 from arena.plugin.manager import PluginManager
 from arena.scoring.private_board import PrivateBoard, analyse
 from arena.scoring.settings import BoardSettings
@@ -26,6 +26,7 @@ from arena.types import Finding, IntArray, Table
 from arena.utils.bracket_rows import first_of_bracket
 from arena.utils.formatting import level_text
 from arena.utils.tabular import read_csv
+from arena.utils.text import plural
 
 
 def boards_of_brackets(

@@ -213,7 +213,7 @@ def case_matrix(
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(cells, weights=values, minlength=m * n) / counts
         squares = np.bincount(cells, weights=np.square(values - means[cells]), minlength=m * n)
-        within = squares / np.maximum(counts - 1, 0)
+        within = np.where(counts > 1, squares / (counts - 1), np.nan)
     means[counts == 0] = np.nan if worst is None else worst
     return CaseMatrix(
         algorithms=tuple(names),

@@ -39,7 +39,6 @@ from arena.interfaces import (
     modality_of,
     traits_of,
 )
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.registry import Entry
@@ -49,6 +48,7 @@ from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary, Weight
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)

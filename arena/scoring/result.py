@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from arena.charts import BOARD_CHARTS, as_altair, standings_chart, titled
 from arena.errors import UsageError
 from arena.evaluation.similar import SimilarSubmissions
-from arena.interfaces.faults import group_faults, plural
+from arena.interfaces.faults import group_faults
 from arena.types import TEAMS, Fault, Finding, Section, Vocabulary
 from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 
 if TYPE_CHECKING:
     import altair as alt

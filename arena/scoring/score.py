@@ -20,7 +20,6 @@ from arena.evaluation.solution_metric import metric_of_solution
 from arena.intake import solution_source, submission_files
 from arena.intake.memory import describe_data
 from arena.interfaces import Metric, notes_of
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.scoring.admit import admit
@@ -35,6 +34,7 @@ from arena.store import Store
 from arena.types import Solution, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
+from arena.utils.text import plural
 
 _SIMILAR_SHOWN = 20
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from arena.config import UNFINISHED_NAME
 from arena.errors import InputError
-from arena.interfaces.faults import plural
 from arena.server.marker import RECORDS_NOTE
 from arena.server.records.layout import Layout
 from arena.utils.atomic_write import atomic_folder
+from arena.utils.text import plural
 
 BACKUP_NOTE = ".last-backup"
 _TRANSIENT = {".served.json", ".served.sock", BACKUP_NOTE, RECORDS_NOTE}

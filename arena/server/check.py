@@ -12,12 +12,12 @@ from pathlib import Path
 
 from arena.config import SAMPLE_NAME, Settings
 from arena.errors import SandboxError
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
 from arena.server.records.layout import OIDC_SECRET
 from arena.server_section import ServerSection, is_draft
 from arena.utils.distribution import how_to_install
+from arena.utils.text import plural
 
 _STORED_FACTOR = 3
 """Bytes on the disk for each byte of an upload: the file, the log and the database."""

@@ -27,9 +27,9 @@ from arena.errors import StoreError
 from arena.intake.columns import SubmissionForm
 from arena.intake.reader import checked, parse_limited, seconds_of, unread
 from arena.intake.submission import ReadSubmission
-from arena.interfaces.faults import plural
 from arena.server.marker import reachable
 from arena.utils.processes import AnswerError, Ended, decode, encode
+from arena.utils.text import plural
 
 _LOGGER = logging.getLogger("arena.server.checker")
 _LENGTH = struct.Struct(">Q")

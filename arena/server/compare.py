@@ -15,7 +15,6 @@ from arena.competition.record.teams import TEAM_CHANGES, Teams
 from arena.config import DATABASE_NAME
 from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name
-from arena.interfaces.faults import plural
 from arena.requests import Request
 from arena.server.records.accounts import account_teams
 from arena.server.records.intake import Intake
@@ -23,7 +22,7 @@ from arena.server.records.layout import Layout
 from arena.server.records.sqlite import damage
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 
 _BLOCK = 1_000
 _BEFORE_ALL = -(2**63)

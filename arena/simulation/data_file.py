@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError
-from arena.interfaces.faults import plural
 from arena.simulation.data import (
     LabelledRows,
     Population,
@@ -22,6 +21,7 @@ from arena.simulation.data import (
 from arena.simulation.drift import divide_with_drift
 from arena.types import FloatArray
 from arena.utils.file_errors import unreadable
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd

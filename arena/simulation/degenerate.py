@@ -10,8 +10,8 @@ import numpy.typing as npt
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import score_under_weights
 from arena.interfaces import HasResample, HasRowValues, Metric
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, PredictionKind, WeightArray
+from arena.utils.text import plural
 
 _SHARE_TIED = 0.5
 _MOST_LABELS = 20

@@ -32,6 +32,7 @@ from arena.store.events import Event
 from arena.types import SubmissionRecord
 from arena.utils.file_errors import reason_of
 from arena.utils.strict_json import parse_json
+from arena.utils.text import plural
 
 END_BYTES = 2**16
 """The bytes at its end that are read whenever the database is opened."""
@@ -102,7 +103,7 @@ class Acknowledged:
         ]
         if len(self.submissions) > 1:
             more = len(self.submissions) - 1
-            losses.append(f"{more:,} more submission{'s' if more > 1 else ''}")
+            losses.append(plural(more, "more submission"))
         losses += [f"event {sequence} of its record" for sequence, _ in self.events[:1]]
         return f"{' and '.join(losses)}." if losses else ""
 

@@ -18,12 +18,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import ObjectError
-from arena.interfaces.faults import plural
 from arena.store.arrow import as_arrow, as_numpy
 from arena.store.keepers import CellCounts, CellForm
 from arena.store.object_places import ObjectPlace, object_name
 from arena.types import IntArray, PredictionKind
 from arena.utils.file_errors import reason_of
+from arena.utils.text import plural
 
 _ROW_BYTES = 200
 """Of a submission in the database: its number and the name of its object."""

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import cell_bytes
-from arena.interfaces.faults import plural
 from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
@@ -46,6 +45,7 @@ from arena.store.submissions import (
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 from arena.utils.strict_json import parse_json
+from arena.utils.text import plural
 
 _MOST_UNWRITTEN = 64 * 2**20
 """Bytes of objects that are held in memory until the end of a transaction."""

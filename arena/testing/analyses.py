@@ -12,12 +12,12 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Analysis, Ranker, RankSets, Study, SuitsStudies
-from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import MeanAbsolute
 from arena.types import DEFAULT_LEVEL, Finding
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 _OK: Verdict = (Outcome.OK, "")
 

@@ -26,11 +26,11 @@ from arena.interfaces import (
     Player,
     PlaysThroughTeams,
 )
-from arena.interfaces.faults import plural
 from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_checks
 from arena.testing.examples import ShareRight
 from arena.testing.problems import problem_for
 from arena.types import IntArray, PredictionKind
+from arena.utils.text import plural
 
 _OK: Verdict = (Outcome.OK, "")
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Evaluation, Mechanism
-from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.types import Release
+from arena.utils.text import plural
 
 _N_ROWS, _N_SUBMISSIONS = 1_000, 40
 _SEEDS = 25

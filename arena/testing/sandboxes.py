@@ -16,11 +16,11 @@ from typing import Any
 
 from arena.errors import SandboxError
 from arena.interfaces import Box, End, Job, Outcome, Sandbox
-from arena.interfaces.faults import plural
 from arena.plugin.returned import checked
 from arena.testing.conformance import Check, Conformance, Verdict, run_checks
 from arena.testing.conformance import Outcome as CheckOutcome
 from arena.testing.hostile_programs import PRELUDE, PROGRAMS, HostileProgram
+from arena.utils.text import plural
 
 LIMITS: Mapping[str, Any] = {
     "seconds": 10.0,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from arena.utils.text import plural
+
 
 class PendingLabels(NamedTuple):
     """How many rows of a board have no label yet."""
@@ -21,6 +23,6 @@ class PendingLabels(NamedTuple):
         """
         total = self.pending + self.n_rows
         return (
-            f"The board is computed on {self.n_rows:,} of {total:,} rows: the labels of the others "
-            f"are to arrive."
+            f"The board is computed on {self.n_rows:,} of {plural(total, 'row')}: the labels of "
+            "the others are to arrive."
         )

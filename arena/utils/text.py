@@ -1,4 +1,4 @@
-"""Makes untrusted text, such as team names, safe to display."""
+"""Texts for people: untrusted ones are made safe to display, counts get their nouns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from io import StringIO
 from arena.errors import UsageError
 
 EMAIL_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+_SINGULAR = {"are": "is", "were": "was", "have": "has"}
 _FORMULA_IN_A_CELL = re.compile(r"((?:^|[;|])[\s\"]*)([=+\-@\t\r\n＝＋－＠])")  # noqa: RUF001
 
 
@@ -82,6 +83,20 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escaped(character) for character in text)
+
+
+def plural(count: int, noun: str, verb: str = "") -> str:
+    """Return a count with its noun, and with a verb, which is given in the plural.
+
+    >>> plural(1, "row"), plural(1200, "row")
+    ('1 row', '1,200 rows')
+    >>> plural(1, "row", "are"), plural(0, "row", "are"), plural(1, "group", "form")
+    ('1 row is', '0 rows are', '1 group forms')
+    """
+    is_single = count == 1
+    text = f"{count:,} {noun}" if is_single else f"{count:,} {noun}s"
+    verb_form = _SINGULAR.get(verb, f"{verb}s") if is_single else verb
+    return f"{text} {verb_form}" if verb else text
 
 
 def printable_lines(text: str) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Finding, Table
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 from arena_bayes_error.output import named, nearest_to_the_floor, of_other_metrics
 from arena_bayes_error.study import BoardErrors, BoardFloor, floor_of_study
 

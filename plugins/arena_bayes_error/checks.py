@@ -11,8 +11,8 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.submission import SUM_TOLERANCE
 from arena.intake.table import count_from_one
-from arena.interfaces.faults import plural
 from arena.types import RowNumber
+from arena.utils.text import plural
 from arena_bayes_error.sampling import blocks
 
 _SHOWN = 5

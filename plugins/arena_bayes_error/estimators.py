@@ -32,8 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
 from arena.types import FloatArray
+from arena.utils.text import plural
 from arena_bayes_error.checks import as_rows, check_shares, check_unit, two_valued
 from arena_bayes_error.estimate import BayesErrorEstimate, Options, mean_of_rows
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.multiplicity import correct_p_values
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import Tabular
+from arena.utils.text import plural
 from arena_bayes_error.estimators import row_floor
 from arena_bayes_error.sampling import group_codes
 

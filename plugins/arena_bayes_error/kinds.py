@@ -12,12 +12,13 @@ import numpy.typing as npt
 from arena.errors import InputError, UsageError
 from arena.intake.cells import merge_equal_numbers
 from arena.interfaces import FloorEstimate, FloorSettings
-from arena.interfaces.faults import plural, show, show_all
+from arena.interfaces.faults import show, show_all
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked
 from arena.types import DEFAULT_LEVEL
 from arena.utils.representation import short_repr
+from arena.utils.text import plural
 from arena_bayes_error.annotators import from_counts, from_several_hard_labels, shares_of
 from arena_bayes_error.best_scores import MetricFloor, best_score
 from arena_bayes_error.checks import check_shares

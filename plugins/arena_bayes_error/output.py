@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import FloorEstimate, Study
-from arena.interfaces.faults import plural
 from arena.types import FloatArray
 from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 from arena_bayes_error.annotators import DEPENDENT
 from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import CONTRADICTED

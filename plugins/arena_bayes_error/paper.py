@@ -19,9 +19,9 @@ from arena.charts import Bars, Points, ranges_chart
 from arena.charts.specification import named, quantitative
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
-from arena.interfaces.faults import plural
 from arena.types import Chart, FloatArray, IntArray
 from arena.utils.parallel import Progress
+from arena.utils.text import plural
 from arena_bayes_error.annotators import from_counts
 from arena_bayes_error.estimate import BayesErrorEstimate
 from arena_bayes_error.estimators import from_noisy_soft_labels, from_soft_labels

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.interfaces.faults import plural, show_all
+from arena.interfaces.faults import show_all
 from arena.types import IntArray
+from arena.utils.text import plural
 from arena_bayes_error.estimate import Options
 from arena_bayes_error.label_file import LabelFile
 

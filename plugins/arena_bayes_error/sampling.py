@@ -17,8 +17,8 @@ import numpy.typing as npt
 from arena.errors import UsageError
 from arena.evaluation.clusters import cluster_leverage, size_degrees_of_freedom
 from arena.evaluation.mean_bounds import Units
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
+from arena.utils.text import plural
 
 _ROWS = 2**15
 _BINS = 1024

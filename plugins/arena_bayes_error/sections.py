@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import level_text
+from arena.utils.text import plural
 from arena_bayes_error.charts import board_specification
 from arena_bayes_error.output import best_scored, nearest_to_the_floor
 from arena_bayes_error.study import BoardErrors, BoardFloor

@@ -18,10 +18,10 @@ from scipy.stats import kendalltau
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
 from arena.evaluation.ranks import minimum_ranks
 from arena.interfaces import Metric, Move, PaperOptions, Reproduced, Reproduction, rounded, within
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.types import Chart, FloatArray, IntArray
 from arena.utils.parallel import Progress
+from arena.utils.text import plural
 from arena_competitors.campaign import Campaign, Curve
 from arena_competitors.honest_competition import Honest
 from arena_competitors.public_board import BoardSettings, PublicBoardRun

@@ -10,8 +10,8 @@ import numpy as np
 
 from arena.errors import UsageError
 from arena.interfaces import Evaluation, PublicBoard
-from arena.interfaces.faults import plural
 from arena.types import Release
+from arena.utils.text import plural
 from arena_mechanisms import steps
 from arena_mechanisms.bounds import best_step, leaderboard_error_bound
 from arena_mechanisms.steps import BoundedMechanism, Standing

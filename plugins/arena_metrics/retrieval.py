@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from arena.intake.content import read_content
 from arena.interfaces import Modality, ReadFile
-from arena.interfaces.faults import FaultList, plural, show
+from arena.interfaces.faults import FaultList, show
 from arena.types import (
     CompetitionInfo,
     Fault,
@@ -31,6 +31,7 @@ from arena.types import (
     SolutionColumns,
 )
 from arena.utils.strict_json import unique_keys
+from arena.utils.text import plural
 from arena_metrics.parameters import require_whole
 from arena_metrics.pointwise import Pointwise
 

@@ -10,10 +10,10 @@ import numpy as np
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study
-from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import percent
 from arena.utils.parallel import available_workers
+from arena.utils.text import plural
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.bootstrap_ranks import (
     BootstrapRankRanges,

@@ -24,10 +24,10 @@ from arena.evaluation.multiplicity import correct_p_values
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.scores import round_significant, score_under_weights
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Chart, Finding, FloatArray, Table
 from arena.utils.formatting import level_text
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 from arena_ranking.challenger.top import case_values
 from arena_ranking.challenger.wilcoxon import signed_rank_p_values
 from arena_ranking.task_values import MOST_VALUES, has_cases, has_tasks, larger_is_better

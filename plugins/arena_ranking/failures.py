@@ -18,9 +18,9 @@ from arena.evaluation.score_intervals import MOST_VALUES, range_of
 from arena.evaluation.scores import is_mean_of_rows
 from arena.evaluation.unit_means import opposite_losses
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Finding, FloatArray, IntArray, Table
 from arena.utils.formatting import level_text, percent
+from arena.utils.text import plural
 
 _BLOCK_VALUES = 2**21
 _TABLE_ROWS = 10

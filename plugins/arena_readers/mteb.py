@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import CaseScores
-from arena.interfaces.faults import plural
 from arena.utils.file_errors import unreadable
+from arena.utils.text import plural
 from arena_readers.files import (
     as_number,
     chosen,

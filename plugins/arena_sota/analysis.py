@@ -10,9 +10,9 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Finding
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 from arena_sota.study import BoardMaximum, best_of_study, interval_of_best
 from arena_sota.verdict import who_counts
 

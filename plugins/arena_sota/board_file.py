@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
 from arena.plugin.registry import nearest
 from arena.types import FloatArray
 from arena.utils.file_errors import unreadable
 from arena.utils.tabular import read_csv
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 _Row: TypeAlias = tuple[int, list[str]]
 """The line number of a row, and its cells."""

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.interfaces.faults import plural
 from arena.types import FloatArray
+from arena.utils.text import plural
 from arena_sota.dependence import bounds, largest_rho0
 
 _MOST_ROWS = 100_000_000

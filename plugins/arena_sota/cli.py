@@ -11,10 +11,10 @@ from arena.cli import options
 from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Wait, find_folder
 from arena.errors import UsageError
-from arena.interfaces.faults import plural
 from arena.types import DEFAULT_LEVEL
 from arena.utils.formatting import level_text
 from arena.utils.progress import stage
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     import numpy as np

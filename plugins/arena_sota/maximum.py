@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.interfaces.faults import plural
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
 from arena.utils.representation import short_repr
 from arena.utils.tabular import Tabular
+from arena.utils.text import plural
 from arena_sota.checks import (
     check_numbers,
     check_theta0,

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import stats
 
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, rounded, within
-from arena.interfaces.faults import plural
 from arena.types import Chart, FloatArray
 from arena.utils.parallel import Progress
+from arena.utils.text import plural
 from arena_sota.auc_estimate import estimate_auc_sota
 from arena_sota.binormal import DrawnMaximum, auc_maximum, separation
 from arena_sota.board_file import ShownScores, exact_scores

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table
 from arena.utils.formatting import BoardDisplay, Show, level_text, score_format, span
+from arena.utils.text import plural
 from arena_sota.charts import estimate_chart, histograms, report_chart, simulated_scores
 from arena_sota.maximum import SampleMaximum
 from arena_sota.study import BoardMaximum

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arena.interfaces.faults import plural
 from arena.types import FloatArray
 from arena.utils.formatting import level_text, percent
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena_sota.reuse import Reuse
@@ -251,10 +251,9 @@ def of_reuse(reuse: Reuse) -> list[str]:
             f"{plural(drift.n, 'team')} ({drift.low:.4f} to {drift.high:.4f} at {level} "
             f"confidence): {verdict}."
         ]
-    are = "is" if m == 1 else "are"
     return [
         *sentences,
-        f"{plural(m, 'submission')} {are} as similar as {reuse.equivalent:.3g} independent ones: "
+        f"{plural(m, 'submission', 'are')} as similar as {reuse.equivalent:.3g} independent ones: "
         f"chosen without the public rows, the public score that is furthest from its true value "
         f"is off by at most {reuse.widest:.4f} ({level} confidence), against "
         f"{reuse.widest_if_independent:.4f} if they were independent.",

@@ -13,11 +13,11 @@ from arena.interfaces.faults import (
     fault_lines,
     first_of_each_kind,
     group_faults,
-    plural,
     show,
     show_all,
 )
 from arena.types import Fault
+from arena.utils.text import plural
 
 
 def messages(count: int, most: int = 20) -> list[str]:

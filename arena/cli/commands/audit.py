@@ -21,7 +21,6 @@ from arena.competition.record.ledger import Ledger
 from arena.config import DATABASE_NAME
 from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
-from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
 from arena.server.marker import records_folder_of
@@ -31,7 +30,7 @@ from arena.store.events import TimeCheck
 from arena.types import Table
 from arena.utils.collection import collection_paused
 from arena.utils.progress import stage
-from arena.utils.text import shorten
+from arena.utils.text import plural, shorten
 
 if TYPE_CHECKING:
     from arena.competition.boards.released_numbers import ReleasedNumbers
@@ -266,7 +265,7 @@ class _Seen:
     """The sequence of the event with that hash."""
     last: str | None = None
     """The hash of the last event."""
-    last_sequence: int = dataclasses.field(init=False)
+    last_sequence: int = 0
     earlier: int = 0
     """The number of submissions up to ``after``."""
     teams: dict[str, Counter[str]] = dataclasses.field(default_factory=dict)

@@ -18,11 +18,10 @@ from arena.cli.folder import (
     served_name,
 )
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
 from arena.utils.distribution import how_to_install
 from arena.utils.file_errors import reason_of
 from arena.utils.progress import ProgressDisplay
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False)
 

@@ -23,13 +23,12 @@ from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
 from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings, read_settings
 from arena.errors import UsageError
 from arena.interfaces import Metric, modality_of, notes_of
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import protection_notes
 from arena.scoring.columns import meaning_of_columns, usage_note
 from arena.types import SolutionColumns, Usage
 from arena.utils.locations import check_location
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False)
 

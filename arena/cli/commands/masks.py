@@ -9,8 +9,8 @@ import typer
 
 from arena.cli.console import say_note
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
 from arena.utils.file_errors import unreadable
+from arena.utils.text import plural
 
 app = typer.Typer(add_completion=False)
 

@@ -11,10 +11,10 @@ import typer
 from arena.cli import discovery as commands
 from arena.cli.console import console, print_document, say_error
 from arena.errors import DuplicateNameError
-from arena.interfaces.faults import plural
 from arena.plugin.manager import KINDS, PluginManager
 from arena.report.terminal import print_table
 from arena.types import Table
+from arena.utils.text import plural
 
 app = typer.Typer(add_completion=False)
 

@@ -14,8 +14,7 @@ from arena.cli.folder import Directory, Wait, find_folder, open_competition
 from arena.cli.items import show_items
 from arena.cli.submission_output import print_answer
 from arena.errors import InputError, UsageError
-from arena.interfaces.faults import plural
-from arena.utils.text import printable, printable_lines
+from arena.utils.text import plural, printable, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

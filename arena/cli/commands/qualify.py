@@ -9,8 +9,7 @@ import typer
 from arena.cli.completion import complete_team
 from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
-from arena.interfaces.faults import plural
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False)
 

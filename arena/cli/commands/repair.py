@@ -10,11 +10,10 @@ import typer
 from arena.cli.console import console
 from arena.cli.folder import Directory, find_folder
 from arena.config import DATABASE_NAME
-from arena.interfaces.faults import plural
 from arena.store import Store
 from arena.store.repair import repair as repair_database
 from arena.utils.progress import stage
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False)
 

@@ -13,13 +13,12 @@ from arena.cli.console import console, print_document, say_note
 from arena.cli.folder import Directory, Phase, Wait, look_at_competition
 from arena.competition.replay import CAUTION, Replay, ReplayedBoard
 from arena.interfaces import Scope
-from arena.interfaces.faults import plural
 from arena.plugin.specification import split_specifications
 from arena.report.terminal import print_table
 from arena.types import Table
 from arena.utils.formatting import BoardDisplay, released_format
 from arena.utils.progress import ProgressDisplay
-from arena.utils.text import printable, shorten
+from arena.utils.text import plural, printable, shorten
 
 app = typer.Typer(add_completion=False)
 

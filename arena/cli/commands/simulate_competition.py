@@ -7,10 +7,9 @@ import typer
 from arena.cli import options
 from arena.cli.console import console, say_note
 from arena.cli.reporting import Output, output_options, show_report
-from arena.interfaces.faults import plural
 from arena.simulation.requests import SimulationRequest
 from arena.utils.progress import ProgressDisplay
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -9,10 +9,10 @@ import typer
 
 from arena.cli import options
 from arena.cli.console import console, print_document
-from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.types import Table
 from arena.utils.progress import ProgressDisplay
+from arena.utils.text import plural
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

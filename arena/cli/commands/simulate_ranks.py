@@ -12,10 +12,9 @@ from arena.cli import options
 from arena.cli.console import say_note
 from arena.cli.reporting import Output, output_options, show_report
 from arena.errors import ArenaError
-from arena.interfaces.faults import plural
 from arena.simulation.requests import RanksRequest
 from arena.utils.progress import ProgressDisplay
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

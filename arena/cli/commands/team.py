@@ -11,8 +11,7 @@ from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Wait, open_competition
 from arena.competition.record.team_names import ConfusableNames
 from arena.intake.folder import team_name
-from arena.interfaces.faults import plural
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 app = typer.Typer(no_args_is_help=True, help=__doc__, add_completion=False)
 

@@ -32,11 +32,11 @@ from arena.evaluation.binding import bind
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.evaluation.solution_metric import metric_of_solution
-from arena.interfaces.faults import plural
 from arena.scoring.board import BoardRun, HoldsPredictions
 from arena.scoring.result import ScoreResult
 from arena.scoring.splits import rows_of
 from arena.types import Finding, IntArray, Solution, SubmissionRecord, Usage
+from arena.utils.text import plural
 
 PhaseFiles: TypeAlias = Mapping[str, Mapping[str, int]]
 """Phase -> team -> its final submission in it."""

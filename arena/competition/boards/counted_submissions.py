@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from arena.competition.record.final_selection import choose_finals
 from arena.competition.record.roster import Roster
 from arena.competition.state import CompetitionState
-from arena.interfaces.faults import plural
 from arena.types import SubmissionRecord
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 if TYPE_CHECKING:
     from arena.competition.boards.boards_over_phases import PhaseFinals

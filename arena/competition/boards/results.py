@@ -25,12 +25,12 @@ from arena.competition.verification import (
 from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
-from arena.interfaces.faults import plural
 from arena.scoring.result import STANDING_COLUMNS
 from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.store.releases import ResultRecord
 from arena.types import Mark
+from arena.utils.text import plural
 
 PUBLISHED = "private board published"
 RETRACTED = "result retracted"

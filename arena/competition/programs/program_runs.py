@@ -26,6 +26,7 @@ from arena.types import RULE_FAILED
 from arena.utils.atomic_write import atomic_write
 from arena.utils.file_digest import file_sha256
 from arena.utils.file_errors import reason_of
+from arena.utils.text import plural
 
 RECEIVED_FOLDER = "programs/received"
 """In the competition's folder: the programs that were received, each under its digest."""
@@ -185,7 +186,7 @@ def require_no_waiting(state: CompetitionState) -> None:
     left = [program for program in waiting(state) if state.phase in (None, program.phase)]
     if left:
         raise UsageError(
-            f"{len(left):,} {'program waits' if len(left) == 1 else 'programs wait'} for a run on "
+            f"{plural(len(left), 'program', 'wait')} for a run on "
             f"the hidden inputs, the first one of {left[0].team}: run arena programs run, or start "
             f"a runner."
         )

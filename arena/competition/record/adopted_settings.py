@@ -27,13 +27,13 @@ from arena.competition.record.teams import Teams
 from arena.config import CONFIG_NAME, MetricSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import review_mechanism
 from arena.store import Store, Transaction
 from arena.types import Solution, SolutionOutline
 from arena.utils.strict_json import parse_json
+from arena.utils.text import plural
 
 
 @dataclass(frozen=True, slots=True)

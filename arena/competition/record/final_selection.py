@@ -10,6 +10,7 @@ from arena.competition.record.roster import Roster
 from arena.config import FinalRule, Ties
 from arena.errors import UsageError
 from arena.utils.bracket_rows import with_brackets
+from arena.utils.text import plural
 
 _IDS_SHOWN = 20
 """How many of a team's submissions a message lists."""
@@ -131,7 +132,7 @@ def check_choice(
     """
     if len(set(chosen_ids)) > allowed:
         raise UsageError(
-            f"A team may select {allowed} submission{'s' if allowed > 1 else ''}, not "
+            f"A team may select {plural(allowed, 'submission')}, not "
             f"{len(set(chosen_ids))}. Nothing was changed."
         )
     strangers = sorted(set(chosen_ids) - set(team_submissions))

@@ -7,11 +7,10 @@ from datetime import UTC, date, datetime
 
 from arena.competition.record.admission import Admission
 from arena.config import Settings
-from arena.interfaces.faults import plural
 from arena.store import Store, Transaction
 from arena.store.quotas import count_name, week_name
 from arena.types import Fault
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 
 @dataclass(frozen=True, slots=True)

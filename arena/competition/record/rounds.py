@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import InputError
 from arena.intake import SolutionSource, unique_cells
-from arena.interfaces.faults import plural, show
+from arena.interfaces.faults import show
 from arena.phase_section import IGNORED, MOST_ROW_SETS, PRIVATE, PUBLIC, PhaseSection, row_sets
 from arena.types import USAGE_COLUMN
+from arena.utils.text import plural
 
 
 def with_rounds(settings: Settings, source: SolutionSource) -> Settings:

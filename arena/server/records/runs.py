@@ -286,11 +286,11 @@ class Runs(Records):
 
         None: there is none, or it may be sent again.
         """
-        programs = self.of_team(competition, *names)
-        programs_of_key = (
-            program for program in programs if program.key == key and program.state not in AGAIN
+        marks = ", ".join("?" * len(names))
+        programs = self._of(
+            f"competition = ? AND team IN ({marks}) AND key = ?", competition, *names, key
         )
-        return next(programs_of_key, None)
+        return next((program for program in programs if program.state not in AGAIN), None)
 
     def get(self, program: str) -> Program | None:
         """Return a program by its id, or None."""

@@ -14,6 +14,7 @@ from typing import Self
 from arena.errors import ArenaError, StoreError
 from arena.server.records.intake import new_id
 from arena.utils.file_errors import reason_of
+from arena.utils.text import plural
 
 _PART = ".part"
 
@@ -69,8 +70,8 @@ class Upload:
         self._size += len(chunk)
         if self._size > self._max_bytes:
             raise UploadTooLargeError(
-                f"The file has more than {self._max_bytes:,} bytes, which is the limit of this "
-                f"competition."
+                f"The file has more than {plural(self._max_bytes, 'byte')}, which is the limit of "
+                "this competition."
             )
         self._digest.update(chunk)
         self._file.write(chunk)

@@ -41,6 +41,7 @@ from arena.server.web.people import Person, identify
 from arena.server.web.problems import Problem, problem_of
 from arena.server.web.site import Site
 from arena.utils.strict_json import parse_json
+from arena.utils.text import plural
 
 _STATUS = {"waiting": "pending", "accepted": "complete"}
 Service: TypeAlias = Callable[[Site, Request, dict[str, Any]], Awaitable[Any]]
@@ -100,7 +101,7 @@ def _open_place(call: Call, file: str, size: int) -> dict[str, str]:
     _check_left(call)
     most = call.competition.facts.largest_upload
     if size > most:
-        raise Problem(413, f"The file is too large: the limit is {most:,} bytes.")
+        raise Problem(413, f"The file is too large: the limit is {plural(most, 'byte')}.")
     secret, gone = call.site.slots.open_slot(
         call.account.account, call.competition.name, base_name(file), size
     )

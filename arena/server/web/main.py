@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena.errors import InputError
 from arena.server.marker import locked
 from arena.server.records.layout import Layout, WebSettings
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena.server.web.site import Site
@@ -86,7 +87,7 @@ def sweep_uploads(site: Site) -> None:
         _LOGGER.warning(
             "The queue is new, and there are %s in %s that it does not have: another queue was "
             "removed or lost. Restore it from a backup, or remove these files.",
-            "an upload" if unnamed == 1 else f"{unnamed:,} uploads",
+            "an upload" if unnamed == 1 else plural(unnamed, "upload"),
             site.uploads.folder,
         )
     is_complete = not (unnamed or site.runs.n_unreadable() or site.runs.files_set_aside())

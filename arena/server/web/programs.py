@@ -147,6 +147,15 @@ def problem(call: Call) -> str | None:
 # -- runners ---------------------------------------------------------------------------------------
 
 
+def _lease(call: Call, body: models.RunnerState) -> Program | None:
+    return call.site.runs.lease(
+        call.competition.name,
+        trials="trial" in body.kinds,
+        hidden="hidden" in body.kinds,
+        current_names=call.competition.published.names(),
+    )
+
+
 async def lease(call: Call, body: models.RunnerState) -> Response | responses.Lease:
     """Let a runner take the next run; 204 if there is none for five seconds."""
     _check_offer(call, body)
@@ -155,10 +164,7 @@ async def lease(call: Call, body: models.RunnerState) -> Response | responses.Le
         await run_in_threadpool(advance, call)
         if await call.request.is_disconnected():  # the run would have no runner
             return Response(status_code=204)
-        program = await run_in_threadpool(
-            call.site.runs.lease, call.competition.name, trials="trial" in body.kinds,
-            hidden="hidden" in body.kinds, current_names=call.competition.published.names(),
-        )  # fmt: skip
+        program = await run_in_threadpool(_lease, call, body)
         if program is not None:
             break
         if time.monotonic() >= until:

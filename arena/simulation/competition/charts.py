@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from arena.charts import Specification
 from arena.charts.specification import layered, named, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE
-from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import Measure, MechanismComparison
 from arena.simulation.competition.folder import folder_name
 from arena.simulation.competition.outcome import CompetitionOutcome
 from arena.simulation.competition.true_scores import TruthKind
 from arena.types import Chart
 from arena.utils.formatting import level_text
+from arena.utils.text import plural
 
 _HEIGHT = 320
 _MOST_LINES = 40

@@ -14,7 +14,6 @@ from arena.competition.state import CompetitionState
 from arena.config import Settings
 from arena.errors import UsageError
 from arena.interfaces import Participation
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
@@ -50,6 +49,7 @@ from arena.simulation.past.teams import LikePast, boards_like
 from arena.simulation.ranks.submission import shape_for
 from arena.simulation.requests import SimulationRequest
 from arena.types import PredictionKind
+from arena.utils.text import plural
 
 KINDS = (
     "lightgbm-climber=30, copycat=9, lightgbm-seeds=7, random-search=1, boosting=1, "

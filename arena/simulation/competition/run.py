@@ -21,7 +21,6 @@ from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings
 from arena.errors import ArenaError, InputError, UsageError
 from arena.intake import read_submission
 from arena.interfaces import ComputesAhead, Participation
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked_move
@@ -47,6 +46,7 @@ from arena.simulation.requests import SimulationRequest
 from arena.store import Store
 from arena.types import PredictionKind, Solution
 from arena.utils.parallel import Progress
+from arena.utils.text import plural
 
 _BASELINE_NUMBER = 2**32 - 1
 _PAST_STREAM = 2**32 - 14

@@ -13,12 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arena.errors import InputError
-from arena.interfaces.faults import plural
 from arena.simulation.data import HUNDRED, TrainingRows, World
 from arena.simulation.drift import divide_with_drift
 from arena.types import USAGE_COLUMN, FloatArray
 from arena.utils.file_errors import reason_of
-from arena.utils.text import is_number
+from arena.utils.text import is_number, plural
 
 CHANCE = "chance_of_positive"
 _ID = "id"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from arena.interfaces import kinds_of
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition.comparison import MechanismComparison, Story, compare_mechanisms
 from arena.simulation.competition.prepare import prepare, without_what_cannot_play
@@ -25,6 +24,7 @@ from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena.utils.representation import short_repr
 from arena.utils.requests import EngineChoice
+from arena.utils.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

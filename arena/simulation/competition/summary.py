@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import MEASURES, Difference, MechanismComparison
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD
 from arena.simulation.competition.outcome import CompetitionOutcome
 from arena.utils.formatting import level_text, number, score_decimals
+from arena.utils.text import plural
 
 UNKNOWN = (
     "How the target of each row was drawn is not known here, so true scores are not known either. "
@@ -103,7 +103,7 @@ def about_flags(outcome: CompetitionOutcome) -> str:
     near = [flag for flag in outcome.flags if flag.check == NEAR_COPY]
     right = sum(flag.deserved for flag in near)
     if copies or near:
-        kind = f"{copies:,} {'team is' if copies == 1 else 'teams are'} of a kind that copies"
+        kind = f"{plural(copies, 'team', 'are')} of a kind that copies"
         flagged = f"{_teams(len(near))} flagged as near-duplicates, {right:,} of them correctly"
         text = f"{flagged if near else 'No team was flagged as a near-duplicate'}; {kind}. "
     good = [flag for flag in outcome.flags if flag.check == TOO_GOOD]

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from arena.errors import InputError
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, IntArray
 from arena.utils.tabular import read_csv
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 from arena.utils.times import in_utc
 
 _LEAST_TEAMS = 5

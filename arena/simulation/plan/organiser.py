@@ -11,7 +11,6 @@ import numpy as np
 from arena.errors import UsageError
 from arena.evaluation.ranks import best_first
 from arena.evaluation.scores import round_significant
-from arena.interfaces.faults import plural
 from arena.simulation.competition.comparison import MechanismComparison
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.teams import TYPICAL
@@ -33,7 +32,7 @@ from arena.utils.formatting import level_text, percent
 from arena.utils.parallel import Progress
 from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
-from arena.utils.text import numbers_by_name
+from arena.utils.text import numbers_by_name, plural
 
 SWEEPS = {
     "public_share": "share of the rows that is public",

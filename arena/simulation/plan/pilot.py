@@ -20,7 +20,6 @@ from arena.evaluation.row_weights import metric_on_rows_of, row_weights_of
 from arena.evaluation.scores import round_significant
 from arena.evaluation.standard_errors import class_means_are_removed, comparable_values
 from arena.interfaces import HasRowValues, Metric, Study, traits_of
-from arena.interfaces.faults import plural
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
@@ -55,7 +54,7 @@ from arena.utils.arguments import several
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena.utils.requests import EngineChoice, refuse_unused
-from arena.utils.text import printable
+from arena.utils.text import plural, printable
 
 if TYPE_CHECKING:
     from arena.simulation.competition.comparison import MechanismComparison
@@ -473,8 +472,7 @@ def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
     ]
     n_others = len(rejected) - _MOST_REJECTED
     if n_others > 0:
-        are = "is" if n_others == 1 else "are"
-        sentences.append(f"{plural(n_others, 'more file')} {are} rejected.")
+        sentences.append(f"{plural(n_others, 'more file', 'are')} rejected.")
     return sentences
 
 

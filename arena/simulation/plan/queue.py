@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from arena.interfaces.faults import plural
 from arena.programs.figures import two_digits
 from arena.simulation.requests import QueuePlanRequest
 from arena.types import FloatArray
 from arena.utils.formatting import span
 from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 _DRAWN_PROGRAMS = 20_000
 """About as many are drawn."""

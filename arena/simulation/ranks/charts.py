@@ -9,12 +9,12 @@ from arena.charts import Bars, Points, Specification, ranges_chart
 from arena.charts.specification import layered, quantitative, whole_axis
 from arena.charts.theme import BLUE, GREY, INK, ORANGE, PALE
 from arena.evaluation.ranks import best_first
-from arena.interfaces.faults import plural
 from arena.simulation.ranks.coverage import SingleBoard
 from arena.simulation.ranks.outcome import RankQuantiles
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 _PATHS = 10
 _TOP = 20

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
-from arena.interfaces.faults import plural
 from arena.simulation.data import HUNDRED, Population
 from arena.types import IntArray, WeightArray
+from arena.utils.text import plural
 
 _TEST_STREAM = 2**32 - 3
 _MOST_REDRAWS = 1_000

@@ -33,7 +33,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arena.interfaces import PaperOptions, Reproduced, Reproduction, within
-from arena.interfaces.faults import plural
 from arena.simulation.ranks.outcome import (
     QUANTILES,
     disjoint_sets,
@@ -44,6 +43,7 @@ from arena.simulation.ranks.simulate import simulate_ranks
 from arena.simulation.ranks.study import RankSimulation
 from arena.types import Chart
 from arena.utils.parallel import Progress
+from arena.utils.text import plural
 
 GRID = Path(__file__).with_name("winner_stability.toml")
 TEST_ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)

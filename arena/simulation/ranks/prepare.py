@@ -8,7 +8,6 @@ from pathlib import Path
 
 from arena.errors import UsageError
 from arena.interfaces import Metric
-from arena.interfaces.faults import plural
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.plugin.specification import with_parameters
@@ -28,6 +27,7 @@ from arena.simulation.requests import RanksRequest
 from arena.types import PredictionKind
 from arena.utils.engines import Engine
 from arena.utils.parallel import Progress, available_workers
+from arena.utils.text import plural
 
 _RANKER, _ANALYSIS = "simultaneous", "ranks"
 _BYTES = 4

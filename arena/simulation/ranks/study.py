@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from arena.interfaces import Analysis, Metric, Ranker
-from arena.interfaces.faults import plural
 from arena.simulation.data import World
 from arena.simulation.degenerate import degenerate_board
 from arena.simulation.ranks.coverage import Boards, Coverage, SingleBoard, coverage
@@ -32,6 +31,7 @@ from arena.simulation.requests import RanksRequest
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
+from arena.utils.text import plural
 
 _PROBABILITIES = (0.5, 0.8, 0.9, 0.95)
 FURTHEST = 100

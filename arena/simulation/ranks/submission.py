@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from arena.errors import MetricError
 from arena.interfaces import Metric, NeedsRowContext, kinds_of, traits_of
-from arena.interfaces.faults import plural
 from arena.types import PredictionKind, RowContext
+from arena.utils.text import plural
 
 _LABELLED = (
     PredictionKind.PROBABILITY,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import operator
 import os
 import signal
 import subprocess
@@ -80,7 +79,7 @@ class Worker:
         """
         self._number += 1
         self._seconds, self._sent_at = seconds, time.monotonic()
-        has_shared = any(map(operator.is_, shared, self._shared))
+        has_shared = bool(shared and self._shared) and shared[0] is self._shared[0]
         sent_values = () if has_shared else shared
         self._shared = shared or self._shared
         request = (

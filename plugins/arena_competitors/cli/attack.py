@@ -11,13 +11,12 @@ import typer
 from arena.cli import options
 from arena.cli.completion import complete_mechanism, complete_metric
 from arena.cli.console import console, print_document, say_error, say_note
-from arena.interfaces.faults import plural
 from arena.report.terminal import print_table
 from arena.types import Table
 from arena.utils.finished_tasks import resumable
 from arena.utils.progress import ProgressDisplay
 from arena.utils.requests import HERE, EngineChoice
-from arena.utils.text import printable, shorten
+from arena.utils.text import plural, printable, shorten
 
 if TYPE_CHECKING:
     from arena_competitors.cli.request import AttackOutcome

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import FloatArray, Section
 from arena.utils.formatting import level_text
+from arena.utils.text import plural
 from arena_ranking.challenger.methods import RankingMethods, compare_ranking_methods
 from arena_ranking.challenger.significance import (
     SignificanceMap,

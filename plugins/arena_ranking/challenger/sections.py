@@ -11,10 +11,10 @@ from arena.charts import Specification
 from arena.evaluation.ranks import minimum_ranks, tied_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Study
-from arena.interfaces.faults import plural
 from arena.types import Chart, IntArray, Section, Table
 from arena.utils.formatting import level_text
 from arena.utils.parallel import available_workers
+from arena.utils.text import plural
 from arena_ranking.challenger.agreement import kendall_tau_of_resamples
 from arena_ranking.challenger.board import Board, technical_section
 from arena_ranking.challenger.frequencies import SHARE, rank_frequencies

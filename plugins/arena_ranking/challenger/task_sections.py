@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arena.interfaces.faults import plural
 from arena.types import Chart, Section, Table, Vocabulary
+from arena.utils.text import plural
 from arena_ranking.challenger.consensus import ConsensusRanking, consensus_ranking
 from arena_ranking.challenger.frequencies import rank_frequencies
 from arena_ranking.challenger.pair_charts import podium_chart, violins_chart
