@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from arena.errors import ArenaError, UsageError
 from arena.utils.file_digest import file_sha256
-from arena.utils.file_errors import reason_of
+from arena.utils.file_errors import reason_of, unreadable
 
 if TYPE_CHECKING:
     from arena import responses
@@ -694,7 +694,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _unreadable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path} cannot be read: {reason_of(error)}.")
+    return UsageError(str(unreadable(path, error)))
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def ask(manager: PluginManager, given_answers: Mapping[str, Any]) -> dict[str, A
 
 
 def as_command(answers: Mapping[str, Any], others: Sequence[str] = ()) -> str:
-    """Return the command that gives the answers, and other options, as options.
+    """Return the command line that gives these answers and other options.
 
     >>> as_command({"folder": Path("my c"), "solution": Path("s.csv"), "metric": "f1"}, ["--id=r"])
     "arena init 'my c' --solution s.csv --metric f1 --id=r"

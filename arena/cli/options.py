@@ -437,7 +437,7 @@ def _was_given(context: typer.Context, name: str) -> bool:
 
 
 def given_options(context: typer.Context, *, without: Collection[str]) -> list[str]:
-    """Return the options of a command line as they are written, in the order of the help.
+    """Return the options that were given on the command line, in the order of the help.
 
     ``without``: the names of parameters that are left out.
     """

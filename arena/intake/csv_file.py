@@ -158,9 +158,9 @@ def _count_records(data: bytes, start: int) -> int:
 def _report_swallowed_lines(
     data: bytes, first: CsvHeader, *, n_records: int, faults: FaultList
 ) -> None:
-    """Add a fault for each cell that a stray quotation mark joined from those of several lines.
+    """Report each cell into which a stray quotation mark has merged several lines.
 
-    The parser goes on behind a closing quotation mark, and finds nothing wrong.
+    The parser accepts text after a closing quotation mark, so it reports no error.
     """
     if max(data.count(end, first.end) for end in (b"\n", b"\r")) <= n_records:
         return  # no cell has several lines
@@ -169,9 +169,9 @@ def _report_swallowed_lines(
         % (2 * (re.escape(first.delimiter.encode()),))
     )
     places = [
-        found.start()
-        for found in cell.finditer(data, first.end)
-        if found[1].strip() and len(found[0].splitlines()) > 1
+        match.start()
+        for match in cell.finditer(data, first.end)
+        if match[1].strip() and len(match[0].splitlines()) > 1
     ]
     kind = "misplaced quote"
     message = (

@@ -28,7 +28,7 @@ _SAMPLES = {f"sample_submission.{ending}" for ending in ("csv", "csv.gz", "parqu
 _DOCUMENTS = {"readme", "license", "licence", "notes", "changelog", "todo"}
 _DOCUMENT_SUFFIXES = {"", ".txt", ".md", ".rst", ".html", ".pdf", ".docx"}
 OF_NAME = "team name"
-"""The kind of a fault of a team's name."""
+"""The kind of fault of a file whose team name is not allowed."""
 _NO_NAME = Fault(OF_NAME, "The team name is empty. Give a name with --team.")
 _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 

@@ -1,4 +1,4 @@
-"""What a person is told about a file that cannot be read or written."""
+"""Error messages about files that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS = {
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a file cannot be used, as the end of a sentence without its full stop.
+    """Return the reason why a file cannot be used: the end of a sentence, without a full stop.
 
     The reasons of the operating system name no path and no number; those of libraries are cut to
     one line of 200 characters.

@@ -1,4 +1,4 @@
-"""Texts for people: untrusted ones are made safe to display, counts get their nouns."""
+"""Makes untrusted text, such as team names, safe to display; writes counts with their nouns."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from arena.types import FloatArray
 
 _EQUAL = 1e-9
 _LIKELY_WEIGHT = 0.9
-"""Less than the weight of most boards. Near 0, where any of them can be the best, an expected
-maximum takes longest."""
+"""Most boards have a larger weight. An expected maximum takes longest to compute near 0, where
+every submission can be the best."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -384,7 +384,7 @@ def _write_units(
     host = url.partition("://")[2] or "arena.example.org"
     root = (data or Path("/var/lib/arena")).absolute()
     for folder in (*(competition.folder for competition in served), root):
-        # systemd, the shell, and compose quote in different ways.
+        # systemd, the shell and Docker Compose have different rules for quoting.
         if not re.fullmatch(r"[\w/.+@-]+", str(folder)):
             raise UsageError(
                 f"{folder} cannot stand in these files: use a path of letters, digits and any of "

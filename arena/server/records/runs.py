@@ -216,7 +216,7 @@ class Runs(Records):
         """Return the names of damaged files that were set aside, until they are removed."""
         start = f"{self._path.name}{_DAMAGED}"
         numbers = (path.name.removeprefix(start) for path in self._path.parent.glob(f"{start}*"))
-        # The log of such a file has an ending after the number.
+        # The name of such a file's log goes on after the number.
         return [f"{start}{number}" for number in sorted(map(int, filter(str.isdecimal, numbers)))]
 
     def n_unreadable(self) -> int:
@@ -239,7 +239,7 @@ class Runs(Records):
         """Store a program, which waits for its trial; one with a stored key is returned unchanged.
 
         One that was refused or set aside may be sent again. Programs under ``former`` names of the
-        team are the team's too.
+        team count as its own.
 
         Raises
         ------

@@ -215,7 +215,7 @@ def board_widths(
     (clear,) = np.nonzero(leads.sum(axis=0) == m - 1)
     widths = np.empty((m, n_boards))
     differences, decided = np.empty((m, n_boards)), np.empty((m, n_boards), dtype=np.bool_)
-    count = np.min_scalar_type(m)  # the narrowest sums take the least time
+    count = np.min_scalar_type(m)  # the smallest type is the fastest
     for position, scores in enumerate(boards):
         np.abs(np.subtract(scores, boards, out=differences), out=differences)
         np.greater(differences, needed[position, :, np.newaxis], out=decided)

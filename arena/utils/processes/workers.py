@@ -46,7 +46,7 @@ class Worker:
     entry: ClassVar[str]
     """The function of :mod:`arena.utils.processes.child` that the process calls."""
     deadline: float
-    """When the task that was sent has taken too long."""
+    """When the current task has run for too long, by :func:`time.monotonic`."""
     _sent_at: float
     _seconds: float
 

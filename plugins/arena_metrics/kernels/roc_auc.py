@@ -30,8 +30,8 @@ _HALF = np.uint8(4)
 _ONE = np.uint32(1)
 _NEGATIVE, _OPENING = np.uint8(0), np.uint8(1)
 _POSITIVE, _TIED, _CLOSING = np.uint8(2), np.uint8(3), np.uint8(4)
-"""Kinds of rows: the last three are positive. A group of equal predictions of both classes opens
-with a negative and closes with a positive; those before the last positive are tied."""
+"""Kinds of rows; the last three are positive. In a group of equal predictions with both classes the
+first negative is opening, the last positive is closing, and the other positives are tied."""
 
 
 def pack_weights(weights: WeightArray) -> npt.NDArray[np.uint8]:
