@@ -50,7 +50,7 @@ def submission_of(number: int, team: str, phase: str, **others: Any) -> tuple[An
 def test_a_scorer_that_starts_publishes_what_the_record_says(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Phase two hides its scores; 2, 3, 6, 8 and 9 keep the scores from before a rebuild."""
+    """Phase two hides its scores; submissions 2, 3, 6, 8 and 9 keep those from before a rebuild."""
     submissions = {
         1: submission_of(1, "red", "one", selected=True, late=True),
         2: submission_of(2, "red", "one", source=1),
@@ -71,8 +71,8 @@ def test_a_scorer_that_starts_publishes_what_the_record_says(
         "q1": [answer(1, 0.1)],
         "q2": [answer(2, 0.9), answer(4, 0.4)],
         "q4": [Answer("", 0, "red", "select", "done", message="Chosen.")],
-        "q5": [answer(3, 0.9), answer(8)],  # 8 was hidden until now: it was not shown
-        "q6": [answer(9, 0.9)],  # it was released after the rebuild
+        "q5": [answer(3, 0.9), answer(8)],  # the score of 8 was hidden when it was judged
+        "q6": [answer(9, 0.9)],  # the score of 9 was released after the rebuild
     }
     boards = [
         SimpleNamespace(
@@ -108,17 +108,17 @@ def test_a_scorer_that_starts_publishes_what_the_record_says(
         _all_judged=lambda: Scorer._all_judged(scorer),
     )  # fmt: skip
 
-    def kept(of: Any, numbers: Any) -> set[int]:
-        assert of is competition
+    def kept_scores(argument: Any, numbers: Any) -> set[int]:
+        assert argument is competition
         assert {*numbers} == {*submissions}
         return {2, 3, 6, 8, 9}
 
-    monkeypatch.setattr(module, "kept_after_a_rebuild", kept)
+    monkeypatch.setattr(module, "kept_after_a_rebuild", kept_scores)
     content = {"private": "the board", "rules": None}
     monkeypatch.setattr(
         module,
         "documents",
-        lambda *given: content if given == (competition, "race", "server") else 0,
+        lambda *arguments: content if arguments == (competition, "race", "server") else 0,
     )
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 77.0))
     with caplog.at_level(logging.WARNING):
@@ -131,30 +131,30 @@ def test_a_scorer_that_starts_publishes_what_the_record_says(
         "teams": ["blue", "green", "ill", "old", "older", "red"], "names": {"red": "green"},
         "documents": {**content, "ranks before": "ranks"}, "state": "state", "replace_all": True,
     }  # fmt: skip
-    shown = [
+    rows = [
         (a.submission, a.team, a.status, a.released, a.source, a.before_rebuild, a.private_rank)
         for a in answers
     ]
-    assert shown == [
+    assert rows == [
         (1, "red", "accepted", 0.1, None, False, 2),
-        (2, "red", "accepted", 0.9, None, True, None),  # as it was, and of itself
+        (2, "red", "accepted", 0.9, None, True, None),  # as before the rebuild
         (4, "blue", "disqualified", 0.4, None, False, None),
         (None, "green", "done", None, None, False, None),
         (3, "blue", "accepted", None, None, False, 3),  # hidden
         (8, "red", "accepted", 0.8, 1, False, None),
         (9, "red", "accepted", 0.9, 2, False, None),
         (5, "old", "accepted", 0.5, None, False, 1),
-        (6, "old", "accepted", None, None, False, None),  # its new score is not its standing one
+        (6, "old", "accepted", None, None, False, None),  # unknown before the rebuild
         (7, "older", "accepted", None, None, False, None),  # hidden
     ]
     assert [a.private for a in answers if a.private is not None] == [0.25, 0.5, 0.75]
     assert [a.seq for a in answers[-3:]] == [-3, -2, -1]
     assert [a.reason for a in answers].count("copied") == 1
     assert (answers[2].reason, answers[0].selected, answers[0].late) == ("copied", True, True)
-    without = answers[7]
-    assert (without.received, without.judged, without.kind) == ("on 5", "on 5", "submit")
-    assert (without.file, without.phase, without.sha256) == ("5.csv", "one", "5")
-    assert without.faults[0]["message"] == "fault 5"
+    unjudged = answers[7]
+    assert (unjudged.received, unjudged.judged, unjudged.kind) == ("on 5", "on 5", "submit")
+    assert (unjudged.file, unjudged.phase, unjudged.sha256) == ("5.csv", "one", "5")
+    assert unjudged.faults[0]["message"] == "fault 5"
     assert (answers[0].sha256, answers[0].faults[0]["message"]) == ("1", "fault 1")
     assert (answers[3].message, answers[3].member) == ("Chosen.", "m4")
     assert (scorer._names, scorer._last) == ({"red": "green"}, {"red": "on 2"})
@@ -218,28 +218,28 @@ def test_a_step_judges_the_next_group_and_averages_its_seconds(
 
 def test_files_that_are_only_checked_are_checked_once_and_one_at_a_time() -> None:
     published: list[Any] = []
-    asked = [("a", "gone", "a.csv"), ("b", "here", "b.csv"), ("c", "here", "c.csv")]
+    checks = [("a", "gone", "a.csv"), ("b", "here", "b.csv"), ("c", "here", "c.csv")]
 
     @contextlib.contextmanager
     def opened(uploads: Sequence[str]) -> Iterator[Any]:
         yield {upload: Path(upload) for upload in uploads if upload == "here"}
 
     scorer: Any = SimpleNamespace(
-        _intake=SimpleNamespace(checks=lambda name: asked), _name="race", _checked={"b0"},
+        _intake=SimpleNamespace(checks=lambda name: checks), _name="race", _checked={"b0"},
         _uploads=SimpleNamespace(opened=opened), _faults=lambda path, file: [Fault("k", file)],
         _publisher=SimpleNamespace(publish=lambda **what: published.append(what["documents"])),
     )  # fmt: skip
     assert Scorer._check_one(scorer)
     (documents,) = published
-    assert [*documents] == ["check b0", "check b"]  # one is no longer asked for
+    assert [*documents] == ["check b0", "check b"]  # the check b0 is no longer requested
     assert documents["check b0"] is None
     assert [fault["message"] for fault in documents["check b"]] == ["b.csv"]
     assert Scorer._check_one(scorer)
     assert [*published[1]] == ["check c"]
     assert not Scorer._check_one(scorer)
-    asked.clear()
+    checks.clear()
     assert not Scorer._check_one(scorer)
-    # Of what was checked or lacked its file, nothing is published any longer.
+    # The published results of checks that are no longer requested are removed.
     assert published[2:] == [dict.fromkeys(("check a", "check b", "check c"))]
     assert not Scorer._check_one(scorer)
     assert len(published) == 3
@@ -365,27 +365,91 @@ def test_a_choice_or_withdrawal_changes_the_earlier_answers_of_a_team() -> None:
     ]  # fmt: skip
 
 
+def publishing_scorer(**parts: Any) -> Any:
+    """Return what stands for a scorer that has judged a group; ``parts`` replace its own."""
+
+    def published(request: Any, answer: Any) -> Any:
+        assert request.seq == answer.seq
+        return answer
+
+    defaults = {
+        "_name": "race", "_fault": None, "_last": {}, "_board_due": False, "_board_at": 0.0,
+        "_state": SimpleNamespace(judged=0, set_aside=0), "_set_state": lambda **_: None,
+        "_server": SimpleNamespace(publish_seconds=2.0),
+        "_competition": SimpleNamespace(frozen_since=None),
+        "_intake": SimpleNamespace(after=lambda *_: []),
+        "_attempts": SimpleNamespace(end=lambda: None),
+        "_publisher": SimpleNamespace(publish=lambda **_: None),
+        "_published": published, "_team_facts": sorted, "_drop_uploads": lambda *_: None,
+    }  # fmt: skip
+    return SimpleNamespace(**{**defaults, **parts})
+
+
+def test_what_was_judged_is_counted_and_published_with_the_last_entries_before_a_freeze() -> None:
+    frozen = datetime(2026, 5, 6, tzinfo=UTC)
+    states: list[Any] = []
+    published: list[Any] = []
+    dropped: list[Any] = []
+    scorer = publishing_scorer(
+        _state=SimpleNamespace(judged=5, set_aside=2),
+        _competition=SimpleNamespace(frozen_since=frozen),
+        _server=SimpleNamespace(publish_seconds=1e9),
+        _set_state=lambda **changes: states.append(changes),
+        _publisher=SimpleNamespace(publish=lambda **content: published.append(content)),
+        _publish_board=lambda: published.append("board"),
+        _drop_uploads=lambda requests, statuses: dropped.append(
+            ([request.seq for request in requests], statuses)
+        ),
+    )
+    after_freeze = (frozen + timedelta(seconds=1)).isoformat()
+
+    def answer(seq: int, status: str, received: str) -> Any:
+        return SimpleNamespace(
+            seq=seq, kind="submit", status=status, team=f"t{seq}", received=received,
+            request=f"r{seq}",
+        )  # fmt: skip
+
+    judged = [
+        answer(6, "accepted", frozen.isoformat()),
+        answer(7, "accepted", after_freeze),
+        answer(8, "set_aside", frozen.isoformat()),
+    ]
+    waiting: Any = [SimpleNamespace(seq=number) for number in (6, 7, 8, 9)]
+    Scorer._publish_answers(scorer, waiting, judged[2:], 0.5)
+    assert scorer._board_due is False
+    Scorer._publish_answers(scorer, waiting, judged, 0.5)
+    # Five were judged before, of which two were set aside.
+    common = {"cursor": 8, "seconds_each": 0.5, "busy_since": None, "problem": None}
+    assert states[1] == {**common, "judged": 5 + 3, "set_aside": 2 + 1}
+    assert scorer._last == {"t6": frozen.isoformat()}
+    assert published[1] == {
+        "answers": judged, "teams": ["t6", "t7", "t8"], "documents": {}, "state": scorer._state,
+    }  # fmt: skip
+    statuses = {"r6": "accepted", "r7": "accepted", "r8": "set_aside"}
+    assert dropped[1] == ([6, 7, 8], statuses)
+    assert scorer._board_due is True
+    # The board follows once no request waits.
+    assert len(published) == 2
+    Scorer._publish_answers(scorer, waiting[:3], judged[2:], 0.5)
+    assert published[3] == "board"
+
+
 def test_what_a_request_changes_is_published_with_its_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def published(kind: str, status: str) -> list[Any]:
         done: list[Any] = []
         answer = Answer("q5", 5, "red", kind, status)
-        scorer: Any = SimpleNamespace(
-            _published=lambda request, answer: answer, _set_state=lambda **changes: None,
-            _state=SimpleNamespace(judged=0, set_aside=0), _fault=None, _board_due=False,
-            _publish_everything=lambda: done.append("everything"), _last={}, _name="race",
+        scorer = publishing_scorer(
+            _publish_everything=lambda: done.append("everything"),
             _decided=lambda team, answers: [replace(answer, seq=1, request="q1")],
-            _competition=SimpleNamespace(frozen_since=None), _server=SimpleNamespace(
-                publish_seconds=2.0), _team_facts=sorted, _drop_uploads=lambda *_: None,
-            _note_end=done.append, _board_at=0.0,
+            _note_end=done.append,
             _publisher=SimpleNamespace(
                 publish=lambda answers, documents, **_: done.append((len(answers), [*documents]))
             ),
-            _attempts=SimpleNamespace(end=lambda: None),
-            _intake=SimpleNamespace(after=lambda *given: [] if given == ("race", 5, 1) else [1]),
+            _intake=SimpleNamespace(after=lambda *place: [] if place == ("race", 5, 1) else [1]),
             _publish_board=lambda: done.append("board"),
-        )  # fmt: skip
+        )
         Scorer._publish_answers(scorer, [request_of(5)], [answer], 0.5)
         return done
 
@@ -415,16 +479,11 @@ def test_a_board_that_is_due_waits_for_other_requests_but_not_long(
 ) -> None:
     def publishes(now: float, *, n_waiting: int = 1, has_next: bool = False) -> bool:
         boards: list[str] = []
-        scorer: Any = SimpleNamespace(
-            _published=lambda request, answer: answer, _set_state=lambda **changes: None,
-            _state=SimpleNamespace(judged=0, set_aside=0), _fault=None, _board_due=False, _last={},
-            _competition=SimpleNamespace(frozen_since=None), _name="race", _board_at=100.0,
-            _server=SimpleNamespace(publish_seconds=2.0), _team_facts=sorted,
-            _drop_uploads=lambda *_: None, _publish_board=lambda: boards.append("board"),
-            _publisher=SimpleNamespace(publish=lambda **_: None),
-            _attempts=SimpleNamespace(end=lambda: None),
+        scorer = publishing_scorer(
+            _board_at=100.0,
+            _publish_board=lambda: boards.append("board"),
             _intake=SimpleNamespace(after=lambda *_: [1] * has_next),
-        )  # fmt: skip
+        )
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
         waiting = [request_of(seq) for seq in range(5, 5 + n_waiting)]
         answer = Answer("q5", 5, "red", "submit", "accepted", received=NOW.isoformat())
@@ -504,8 +563,8 @@ def test_a_full_disk_is_named_once_while_pages_are_tried_again(
             raise error
 
     Scorer._share_until(SimpleNamespace(_closing=closing, share=share))  # type: ignore[arg-type]
-    said = ["[Errno 28] No space left", "locked", "locked"]
-    assert caplog.messages == [f"pages/ and files/ cannot be published: {why}." for why in said]
+    reasons = ["[Errno 28] No space left", "locked", "locked"]
+    assert caplog.messages == [f"pages/ and files/ cannot be published: {why}." for why in reasons]
     assert waits == [2.0] * 6
 
     beats: list[Any] = []
@@ -571,7 +630,7 @@ def test_a_scorer_that_was_killed_judges_alone_and_gives_up_after_two_ends(tmp_p
     for ends, is_hopeless in ((1, False), (2, True)):
         once = killed(5)
         assert (once.deaths, once.hopeless(5)) == ({5: ends}, is_hopeless)
-    other = killed(3)  # what was read before is noted with it
+    other = killed(3)  # the earlier ends are stored too
     assert (other.single_until, other.hopeless(5), other.hopeless(3)) == (6, True, False)
     other.failed([8, 9])
     assert (other.single_until, other.alone(9)) == (9, True)
