@@ -1,4 +1,4 @@
-"""Limits of the server: what is within each of them, and the first thing that is not."""
+"""Limits of the server: the largest value within each of them, and the first one beyond it."""
 
 from __future__ import annotations
 
@@ -49,54 +49,13 @@ NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
-    """Return a site that these tests share: each has people of its own."""
-    made = WebSite(tmp_path_factory.mktemp("limits"), max_bytes=100, uploads_per_minute=3)
-    yield made
-    made.close()
+    """Return a site that these tests share; each test registers its own accounts."""
+    web = WebSite(tmp_path_factory.mktemp("limits"), max_bytes=100)
+    yield web
+    web.close()
 
 
-RATES: dict[tuple[str, str], tuple[Any, tuple[str, int]]] = {
-    ("POST", f"{API}/team/invites"): (None, ("invite", 10)),
-    ("POST", f"{API}/tokens"): ({"name": "t", "scope": "read"}, ("token", 10)),
-    ("POST", f"{API}/messages"): ({"text": "Why?"}, ("message", 5)),
-    ("POST", f"{API}/join"): ({"team": "New"}, ("join", 10)),
-    ("PATCH", f"{API}/team"): ({"name": "Ants"}, ("rename", 5)),
-    ("DELETE", f"{API}/team/members"): ({"account": "nobody"}, ("leave", 5)),
-    ("POST", f"{API}/team/requests"): ({"team": "Nobody"}, ("ask", 5)),
-    ("PUT", f"{API}/team/requests"): ({"account": "nobody", "accept": True}, ("answer", 10)),
-    ("PATCH", f"{API}/account"): ({"name": "Ada", "contact": ""}, ("account", 10)),
-    ("POST", f"{API}/submissions"): (b"id,y\n", ("upload", 3)),
-    ("POST", f"{API}/validate"): (b"", ("upload", 6)),
-    ("POST", f"/{NAME}/submit"): (b"", ("upload", 3)),
-    ("POST", f"/{NAME}/device"): (b"", ("device", 5)),
-}
-"""Request -> its body, and what of an account is counted up to how many in a minute."""
-
-
-def test_each_request_has_a_rate(site: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[tuple[Any, int]] = []
-    take = site.site.buckets.take
-
-    def noted(key: Any, per_minute: int) -> int:
-        counted.append((key, per_minute))
-        return take(key, per_minute)
-
-    monkeypatch.setattr(site.site.buckets, "take", noted)
-    account = site.person("Ada", "Ants")
-    browser = site.browser(account)
-    for (method, path), (body, (what, most)) in RATES.items():
-        counted.clear()
-        sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
-        browser.request(method, path, **sent)
-        assert ((what, account), most) in counted, path
-    counted.clear()
-    site.browser().post(f"/{NAME}/join", data={"name": "", "team": "", "code": ""})
-    assert (("register", "testclient"), 10) in counted
-    statuses = [browser.post(f"/{NAME}/device").status_code for _ in range(5)]
-    assert statuses == [200, 200, 200, 200, 429]
-
-
-def test_links_end_when_they_say(site: WebSite) -> None:
+def test_each_kind_of_link_has_its_lifetime(site: WebSite) -> None:
     member, host = site.person("Eva", "Elks"), site.person("Org", organiser=True)
     site.browser(member).post(f"{API}/team/invites")
     site.browser(member).post(f"/{NAME}/device")
@@ -107,12 +66,13 @@ def test_links_end_when_they_say(site: WebSite) -> None:
     (second,) = [person.account for person in people if person.name == "Second"]
     team = site.site.accounts.team_named(NAME, "Elks")
     teams = [team.team if team else None]
-    lasts = {
+    lifetimes = {
         (invite.kind, invite.account == member): (invite.expires or invite.created) - invite.created
         for invite in site.site.accounts.invites()
         if invite.account in (member, second) or invite.team in teams
     }
-    assert {kind: round(time / timedelta(minutes=1)) for kind, time in lasts.items()} == {
+    minute = timedelta(minutes=1)
+    assert {kind: round(lifetime / minute) for kind, lifetime in lifetimes.items()} == {
         ("team", False): 14 * 24 * 60,
         ("signin", True): 15,
         ("signin", False): 2 * 24 * 60,
@@ -186,10 +146,10 @@ def test_eight_idle_connections_to_a_checker_are_kept(
     for _ in range(10):
         assert reader(tmp_path / "f.csv", form) == "what was read"
     assert (len(reader._idle), len(closed)) == (8, 2)
-    assert timeouts == [71.0] * 10  # a tenth more than 10 seconds, and a minute
+    assert timeouts == [71.0] * 10  # 1.1 times 10 seconds, and a minute
 
 
-def test_a_checker_is_looked_for_during_half_a_minute(
+def test_connecting_to_a_checker_is_tried_for_half_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
@@ -202,7 +162,7 @@ def test_a_checker_is_looked_for_during_half_a_minute(
         "file or directory). Start it, with the same --data and --checker-user; requests wait "
         "meanwhile."
     )
-    assert pauses == [0.1] * 4  # the last look was after 40 seconds, and the one before after 30
+    assert pauses == [0.1] * 4  # the last attempt is after 40 seconds, the one before it after 30
 
 
 def test_messages_of_a_checker_have_two_parts_of_a_known_size_at_most() -> None:
@@ -228,7 +188,7 @@ def test_a_row_of_invitations_with_a_bad_name_is_named_by_its_number(site: WebSi
         site.site.accounts.invite_teams(NAME, rows, made_by="x", expires=None)
 
 
-def test_private_answers_are_named_by_their_questions_and_checks_forgotten(tmp_path: Path) -> None:
+def test_an_intake_knows_private_answers_drops_checks_and_continues_numbers(tmp_path: Path) -> None:
     intake = Intake(tmp_path / "intake.sqlite")
     for number, private in enumerate(({"a": "1", "b": "2"}, {"b": "3"}, {})):
         intake.append(
@@ -240,7 +200,7 @@ def test_private_answers_are_named_by_their_questions_and_checks_forgotten(tmp_p
     intake.add_check("c", "u", "f.csv")
     intake.drop_checks()
     assert intake.checks("c") == []
-    # The queue has three requests: it is not numbered anew. Another competition begins after 9.
+    # A queue with requests keeps its numbers; that of a new competition continues after 9.
     assert (intake.number_after("c", 9), intake.number_after("d", 9)) == (False, True)
     later, _ = intake.append(competition="d", team="t", member="m", kind="submit", payload={})
     assert later.seq == 10
@@ -253,7 +213,7 @@ def announcement(number: int, text: str) -> Announcement:
 
 def test_texts_are_cut_at_their_longest(tmp_path: Path) -> None:
     assert [len(network("x" * length)) for length in (63, 64, 65)] == [63, 64, 64]
-    # The first 200 characters of Accept-Language, of which the last two are "de" or " d".
+    # Only 200 characters of Accept-Language are read: they end with "de", or with " d".
     assert [choose(None, " " * spaces + "de") for spaces in (198, 199)] == ["de", "en"]
     for length, is_formula in ((4_000, True), (4_001, False)):
         assert ("<math" in markdown(f"${'1' * length}$")) is is_formula
@@ -333,35 +293,26 @@ def test_two_hundred_answers_for_everybody_are_kept(site: WebSite) -> None:
 def test_an_overview_has_the_newest_of_each_list(
     site: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    limits: list[int] = []
 
     def answers(team: str | None, *, limit: int) -> list[Answer]:
-        """Return rejected files for 21 reasons, the last of them once less than the others."""
-        asked.append(limit)
+        """Return rejected submissions, for 21 reasons in turn."""
+        limits.append(limit)
         reasons = [({"kind": f"reason-{number:02}."},) for number in range(21)]
         files = [
-            Answer(
-                f"r{number}",
-                number,
-                team="t",
-                kind="submit",
-                status="rejected",
-                received="",
-                judged="",
-                faults=reason,
-            )
+            Answer(f"r{number}", number, team="t", kind="submit", status="rejected", faults=reason)
             for number, reason in enumerate(reasons)
         ]
         return [files[number % 21] for number in range(limit)] if team is None else []
 
     def after(_name: str, _cursor: int, limit: int) -> list[Any]:
-        asked.append(limit)
+        limits.append(limit)
         return []
 
     monkeypatch.setattr(site.site.competitions[NAME].published, "answers", answers)
     monkeypatch.setattr(site.site.intake, "after", after)
     page = site.browser(site.person("Olga", organiser=True)).get(f"/{NAME}/admin").text
-    assert asked == [2_000, 50, 20]
+    assert limits == [2_000, 50, 20]
     # 2,000 = 95 * 21 + 5: the first five reasons have 96 files each.
     assert "Of the last 2000 submissions" in page
     assert [f"reason-{number:02}." in page for number in (0, 19, 20)] == [True, True, False]
@@ -378,7 +329,7 @@ def request_of(content_type: str, body: bytes) -> Request:
 
 
 def test_forms_have_a_largest_size(site: WebSite) -> None:
-    """65,536 bytes without a file; of a result 524,288 in a field, and 100 more with its output."""
+    """A form: 65,536 bytes. A result: 524,288 in a field, and 100 more with its output."""
     limits = ServerSection(join="open")
 
     def status(reading: Any) -> int:

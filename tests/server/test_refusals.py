@@ -268,6 +268,7 @@ def test_a_person_can_send_so_many_requests_a_minute(tmp_path: Path) -> None:
         assert ((purpose, sender), most) in counted, path
     buckets.take = lambda *counts: 60
     assert page.post(f"{API}/team/invites").status_code == 429
+    assert page.post(f"/{NAME}/device").status_code == 429
     web.close()
 
 
