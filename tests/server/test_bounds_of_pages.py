@@ -1,4 +1,4 @@
-"""Bounds of pages: lengths of texts, rows of lists, what is left to send, and live pages."""
+"""Limits of pages: lengths of texts, rows of lists, submissions that are left, live pages."""
 
 from __future__ import annotations
 
@@ -30,27 +30,19 @@ NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
     """Return a site that these tests share, with a file of the team Ants."""
-    made = WebSite(tmp_path_factory.mktemp("bounds"), embed=True)
-    ants = made.person("Ada", "Ants")
+    web = WebSite(tmp_path_factory.mktemp("bounds"), embed=True)
+    ants = web.person("Ada", "Ants")
     answer = Answer(
-        FILE,
-        1,
-        team="Ants",
-        kind="submit",
-        status="accepted",
-        received="",
-        judged="",
-        submission=7,
-        member=ants,
+        FILE, 1, team="Ants", kind="submit", status="accepted", submission=7, member=ants
     )
-    made.scorer.publisher.publish(answers=[answer])
-    yield made
-    made.close()
+    web.scorer.publisher.publish(answers=[answer])
+    yield web
+    web.close()
 
 
 @pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """Return what organisers decide in a test: it is not sent to the scorer."""
+    """Return the decisions of organisers in a test; the scorer does not get them."""
     decisions: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(actions, "admin", lambda _call, *decision: decisions.append(decision))
     return decisions
@@ -114,7 +106,7 @@ DECISIONS: list[tuple[str, dict[str, str], tuple[str, dict[str, Any]]]] = [
         ("bracket", {"team": "Ants", "bracket": x(200), "member": False}),
     ),
 ]
-"""The form of an organiser, what is sent with it, and what is decided."""
+"""A form of the organiser, its fields, and the decision that follows."""
 
 
 def test_texts_of_an_organiser_have_a_longest_length(
@@ -159,15 +151,15 @@ def test_the_three_newest_announcements_are_above_the_board(site: WebSite) -> No
     assert [f"News of day {number}." in page for number in range(4)] == [False, True, True, True]
 
 
-def test_what_an_address_asks_for_has_a_longest_length() -> None:
-    def asking(**query: str) -> Any:
+def test_query_parameters_are_bounded() -> None:
+    def call_with(**query: str) -> Any:
         return SimpleNamespace(request=SimpleNamespace(query_params=query))
 
     numbers = ("0", "7", "9" * 8, "1" + "0" * 8, "-1", "x")
-    assert [page_number(asking(page=text)) for text in numbers] == [1, 7, 10**8 - 1, 1, 1, 1]
-    assert page_number(asking()) == 1
-    assert [search_of(asking(search=text)) for text in (f" {x(100)}", " a ")] == [x(99), "a"]
-    assert search_of(asking()) == ""
+    assert [page_number(call_with(page=text)) for text in numbers] == [1, 7, 10**8 - 1, 1, 1, 1]
+    assert page_number(call_with()) == 1
+    assert [search_of(call_with(search=text)) for text in (f" {x(100)}", " a ")] == [x(99), "a"]
+    assert search_of(call_with()) == ""
     targets = (f"/{x(298)}", f"/{x(299)}", "/\\a", "//a", "a", "/a\n", "/")
     assert list(map(redirect_target, targets)) == [f"/{x(298)}", "/", "/", "/", "/", "/", "/"]
 
@@ -175,12 +167,12 @@ def test_what_an_address_asks_for_has_a_longest_length() -> None:
 def test_steps_without_an_account_are_counted_and_a_language_is_kept_for_a_year(
     site: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted: list[Any] = []
-    monkeypatch.setattr(site.site.buckets, "take", lambda *asked: counted.append(asked) or 0)
+    counts: list[Any] = []
+    monkeypatch.setattr(site.site.buckets, "take", lambda *count: counts.append(count) or 0)
     guest = site.browser()
     guest.post("/sign-in", data={"key": "x"})
     guest.post("/sign-in/lost", data={"contact": "Ada@Example.org"})
-    assert [asked for asked in counted if asked[0][0] in {"sign in", "lost"}] == [
+    assert [count for count in counts if count[0][0] in {"sign in", "lost"}] == [
         (("sign in", "testclient"), 10),
         (("lost", "testclient"), 10),
         (("lost", "ada@example.org"), 3),
@@ -211,7 +203,7 @@ LEFT: list[tuple[Limits, dict[str, Any], int, tuple[int | None, int | None]]] = 
     ),
     ((10, None, 1), {"used_total": 11, "day": "2026-05-06", "used_day": 3}, 0, (0, 0)),
 ]  # fmt: skip
-"""Limits in total, a week and a day; what a team used; files that wait; left today and in total."""
+"""Limits (in total, a week, a day), used, waiting files, and what is left today and in total."""
 
 
 def test_what_is_left_of_the_limits_of_a_day_a_week_and_in_total(
@@ -243,17 +235,17 @@ ALLOWED: list[tuple[Limits, int, int | None]] = [
     ((50, None, None), 9, 50),
     ((None, None, 2), 0, 2),
     ((None, None, 2), 3, 8),
-    # So many weeks may begin on the days: 1 of one day, 2 of two to eight, 3 of nine.
+    # A single day is in 1 week, two to eight days are in 2 weeks at most, nine in 3.
     *(((None, 3, None), days_before, 3 * weeks) for days_before, weeks in (
         (0, 1), (1, 2), (7, 2), (8, 3),
     )),
     ((50, 3, 2), 1, 4),
     ((5, 3, 2), 2, 5),
 ]  # fmt: skip
-"""Limits in total, a week and a day; how many days ago a team began; what it may have sent."""
+"""Limits (in total, a week, a day), the days since a team began, the most that it can have sent."""
 
 
-def test_what_one_team_may_have_sent_since_a_day() -> None:
+def test_how_many_files_a_team_can_have_sent_since_a_day() -> None:
     def allowed(limits: Limits, days_before: int, **about: Any) -> int | None:
         total, per_week, per_day = limits
         facts = replace(FACTS, total=total, per_week=per_week, per_day=per_day, **about)
@@ -266,11 +258,11 @@ def test_what_one_team_may_have_sent_since_a_day() -> None:
     assert [allowed(limits, days) for limits, days, _ in ALLOWED] == [
         most for _limits, _days, most in ALLOWED
     ]
-    # A team that is older than the competition began with it: yesterday and today.
+    # Days before the competition began do not count: two days, yesterday and today.
     assert allowed((None, None, 2), 9, start="2026-05-05T23:00:00+00:00") == 4
 
 
-def test_how_long_tokens_and_sign_ins_count() -> None:
+def test_how_long_tokens_and_sign_ins_are_valid() -> None:
     def days(since_deadline: float | None) -> float:
         deadline = None if since_deadline is None else NOW - timedelta(days=since_deadline)
         call: Any = SimpleNamespace(
@@ -299,11 +291,11 @@ def test_a_lost_key_is_mailed_to_five_accounts_of_an_address_for_an_hour() -> No
         SimpleNamespace(account=f"a{number}", name=f"Ada {number}", state=state)
         for number, state in enumerate(states)
     ]
-    made: list[Any] = []
+    invitations: list[Any] = []
     mails: list[Any] = []
 
     def invite(kind: str, *, account: str, made_by: str, expires: datetime) -> str:
-        made.append((kind, account, made_by, expires - NOW))
+        invitations.append((kind, account, made_by, expires - NOW))
         return f"secret-{account}"
 
     facts = replace(FACTS, server=FACTS.server.model_copy(update={"smtp_host": "m"}))
@@ -320,13 +312,13 @@ def test_a_lost_key_is_mailed_to_five_accounts_of_an_address_for_an_hour() -> No
         mails=SimpleNamespace(add=mails.extend),
     )
     mail_lost_key(site, "ada@example.org")
-    assert made == [("signin", name, name, timedelta(hours=1)) for name in ("a1", "a3")]
+    assert invitations == [("signin", name, name, timedelta(hours=1)) for name in ("a1", "a3")]
     assert [f"signs Ada {n} in to" in mail.body for n, mail in zip((1, 3), mails, strict=True)] == [
         True, True,
     ]  # fmt: skip
 
 
-def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
+def test_a_live_page_gets_events_and_keep_alive_comments(
     site: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     competition, accounts = site.site.competitions[NAME], site.site.accounts
@@ -343,7 +335,7 @@ def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
     def etag() -> str:
         return competition.published.etag("board") or ""
 
-    async def told() -> list[str]:
+    async def read_events() -> None:
         stream = events.stream(call)
         texts = [await anext(stream) for _ in range(6)]
         assert events.listeners() == 1
@@ -361,9 +353,8 @@ def test_a_live_page_is_told_what_is_new_and_that_it_is_live(
         assert events.listeners() == 0
         while competition in events._tasks:
             await asyncio.sleep(0.001)
-        return texts
 
-    asyncio.run(told())
+    asyncio.run(read_events())
     monkeypatch.setattr(events, "listeners", lambda: 4)
     for most, may_listen in ((5, True), (4, False)):
         call.competition = SimpleNamespace(limits=SimpleNamespace(listeners=most))
@@ -399,33 +390,27 @@ def test_messages_and_announcements_have_a_longest_length(
 
 
 def test_a_page_of_a_team_has_the_last_of_what_it_sent(site: WebSite) -> None:
-    """Ten files of the last 50 answers for the organiser; three other requests for the team."""
+    """The organiser sees ten files of the last 50 answers, a team its last three other requests."""
     host, member = site.person("Ira", organiser=True), site.person("Leo", "Lions")
     team = site.site.accounts.team_named(NAME, "Lions")
     assert team is not None
 
-    def shown(n_files: int, n_others: int) -> tuple[int, int]:
-        """Return how many files and requests are shown of these, of which the others are newer."""
+    def counts(n_files: int, n_others: int) -> tuple[int, int]:
+        """Return how many files and how many other, newer requests are on the pages."""
         kinds = [("submit", "accepted")] * n_files + [("select", "refused")] * n_others
         answers = [
             Answer(
-                f"lions-{n:03}",
-                1_000 + n,
-                team="Lions",
-                kind=kind,
-                status=status,
-                received="",
-                judged="",
+                f"lions-{n:03}", 1_000 + n, team="Lions", kind=kind, status=status,
                 file=f"file-{n:03}.",
             )
             for n, (kind, status) in enumerate(kinds)
-        ]
+        ]  # fmt: skip
         site.scorer.publisher.publish(answers=answers)
         of_host = site.browser(host).get(f"/{NAME}/admin/teams/{team.team}").text
         of_team = site.browser(member).get(f"/{NAME}/submissions").text
         return of_host.count("<bdi>file-"), of_team.count("Your choice of final submissions:")
 
-    assert [shown(11, 0), shown(1, 49), shown(1, 50)] == [(10, 0), (1, 3), (0, 3)]
+    assert [counts(11, 0), counts(1, 49), counts(1, 50)] == [(10, 0), (1, 3), (0, 3)]
 
 
 def test_numbers_and_keys_of_requests_have_bounds(site: WebSite) -> None:

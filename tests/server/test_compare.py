@@ -193,26 +193,26 @@ def test_an_account_is_in_the_one_team_for_which_it_sent(
     people: dict[str, Any] = {}
     monkeypatch.setattr(compare, "account_teams", lambda *_: people)
 
-    def told() -> list[str]:
+    def differences() -> list[str]:
         names = Teams.of(recorded._names)
         return [*recorded._of_people(records[0], "c", names, 1)]
 
-    assert told() == []  # the server has no accounts
+    assert differences() == []  # the server has no accounts
     people["x"] = SimpleNamespace(team="Ants", organiser=False)
     for team, name in (("Ants", ada), ("Bees", bo)):
         people[name] = SimpleNamespace(team=team, organiser=False)
     people[org] = SimpleNamespace(team=None, organiser=True)
-    two = f"The account {ada} sent submissions for Bees and Wasps: an account is in one team."
-    assert told() == [two]
+    in_two = f"The account {ada} sent submissions for Bees and Wasps: an account is in one team."
+    assert differences() == [in_two]
     people[ada].team = "Cats"
-    now = f"The account {ada} sent submissions for Bees and Wasps and is in Cats now."
-    assert told() == [two, now]
+    moved = f"The account {ada} sent submissions for Bees and Wasps and is in Cats now."
+    assert differences() == [in_two, moved]
     del people[bo]
     people[ada].team = "Wasps"
     people[org].organiser = False
-    assert sorted(told()) == sorted(
+    assert sorted(differences()) == sorted(
         [
-            two,
+            in_two,
             f"The account {bo} sent submissions for Bees and is missing.",
             f"The account {org} made decisions of the organiser and is no organiser now.",
         ]
@@ -246,16 +246,16 @@ def test_the_queue_is_read_in_blocks_up_to_the_last_recorded_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compare, "_BLOCK", 2)
-    asked: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
     numbers = [-3, 0, 1, 5, 9]
 
     def after(*place: Any) -> list[Any]:
-        asked.append(place)
+        calls.append(place)
         return [SimpleNamespace(seq=number) for number in numbers if number > place[1]][:2]
 
     intake: Any = SimpleNamespace(after=after)
     assert [request.seq for request in compare._until(intake, "c", 5)] == [-3, 0, 1, 5]
-    assert asked == [("c", -(2**63), 2), ("c", 0, 2), ("c", 5, 2)]
+    assert calls == [("c", -(2**63), 2), ("c", 0, 2), ("c", 5, 2)]
     assert [request.seq for request in compare._until(intake, "c", 10)] == numbers
 
 
@@ -269,15 +269,10 @@ def test_stored_data_are_compared_before_the_files_of_the_server(
         def audit(self, *, watch: Any) -> list[str]:
             watch(
                 Event(
-                    1,
-                    "2026-03-01T12:00:00+00:00",
-                    actor="a",
-                    kind="k",
-                    payload={"request": {"seq": 7}},
-                    previous="",
-                    hash="",
+                    1, "2026-03-01T12:00:00+00:00", actor="a", kind="k",
+                    payload={"request": {"seq": 7}}, previous="", hash="",
                 )
-            )
+            )  # fmt: skip
             return problems
 
         def __enter__(self) -> Stored:
@@ -364,7 +359,7 @@ def test_a_backup_has_the_competition_and_the_queue_and_nothing_passing(tmp_path
         backup(folder, layout, folder / "copy")
 
 
-def test_a_folder_is_asked_for_half_a_second_whether_it_is_free(
+def test_a_lock_of_a_folder_is_tried_for_half_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, pauses = 10.0, []
@@ -380,7 +375,7 @@ def test_a_folder_is_asked_for_half_a_second_whether_it_is_free(
     assert pauses == [0.02, 0.02]
     with marker.locked(tmp_path) as alone, marker.locked(tmp_path, shared=True) as shared:
         assert (alone, shared) == (True, False)
-    assert len(pauses) == 2  # who only looks does not wait
+    assert len(pauses) == 2  # a shared lock is tried once
     with marker.locked(tmp_path, shared=True), marker.locked(tmp_path, shared=True) as shared:
         assert shared
     for text in ("{", "[]", '{"url": "http://a"}', '{"url": "a", "data": 7}'):
@@ -395,5 +390,5 @@ def test_a_scorer_that_does_not_hand_over_a_folder_is_said_to_be_judging(tmp_pat
         "This competition is served, and its scorer did not hand it over within 0.01 s, because it "
         "is judging submissions. Try again, or wait longer with --wait."
     )
-    lender.lend()  # to nobody
+    lender.lend()  # no command waits for the folder
     assert marker.borrow(tmp_path, 0.01) is None

@@ -61,7 +61,7 @@ def test_boards_of_phases_and_over_phases_are_published_beside_the_current_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = [{"score": None}, {"score": 0.5}, {"score": 0.75}]
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def view(name: str | None) -> Any:
         board = [] if name == "one" else rows
@@ -79,14 +79,14 @@ def test_boards_of_phases_and_over_phases_are_published_beside_the_current_one(
         in_phase=lambda name=None: view(name), released_board=Released,
     )  # fmt: skip
     monkeypatch.setattr(facts, "find_mechanism", lambda *_: "mechanism")
-    monkeypatch.setattr(facts, "public_metric", lambda *given: given[1:3])
+    monkeypatch.setattr(facts, "public_metric", lambda *arguments: arguments[1:3])
     monkeypatch.setattr(facts, "independent_rows", lambda _: 100)
-    monkeypatch.setattr(facts, "chance_difference", lambda *given: asked.append(given) or 0.125)
+    monkeypatch.setattr(facts, "chance_difference", lambda *call: calls.append(call) or 0.125)
     common = {"late": ["late"], "brackets": {"b": ["a"]}, "released sum": {"name": "sum"}}
     assert facts.board_documents(competition) == {
         "board": rows, "board one": [], "board two": rows, "chance": {"difference": 0.125},
         **common,
     }  # fmt: skip
-    assert asked == [(("mechanism", 5), 100, 0.5)]  # the first score there is
+    assert calls == [(("mechanism", 5), 100, 0.5)]  # the first score of the board
     rows[:] = rows[:1]
     assert facts.board_documents(competition)["chance"] == {"difference": None}

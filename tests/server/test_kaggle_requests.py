@@ -202,16 +202,9 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
     def answer(seq: int, kind: str = "submit", status: str = "accepted", **about: Any) -> Answer:
         received = (now - timedelta(hours=9 - seq)).isoformat()
         return Answer(
-            f"r{seq}",
-            seq,
-            team="Ants",
-            kind=kind,
-            status=status,
-            received=received,
-            judged="",
-            member=ada,
+            f"r{seq}", seq, team="Ants", kind=kind, status=status, received=received, member=ada,
             **about,
-        )
+        )  # fmt: skip
 
     faults = ({"kind": "missing id", "message": "An id is missing."}, {"kind": "other"})
     web.scorer.publisher.publish(
@@ -235,7 +228,7 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
     ]
     web.scorer.publish(board=rows, sample=SAMPLE)
     with closing(Publisher(web.site.settings.layout.public("moons"))) as publisher:
-        publisher.publish(documents={"board": rows})  # only members are told how many teams it has
+        publisher.publish(documents={"board": rows})  # only members see how many teams it has
 
     of_race, parts = {"competitionName": NAME}, list[str]()
     for sender, method, path, body in (
@@ -253,7 +246,7 @@ def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
     ):
         sent_body = {"json": body} if method == "POST" else {}
         document = sender.request(method, path, **sent_body).json()
-        rows = json.dumps(document).replace("}, {", "},\n{")  # one on a line
-        parts.append(f"== {method} {path} {json.dumps(body)}\n{rows}\n")
+        text = json.dumps(document).replace("}, {", "},\n{")  # one record on a line
+        parts.append(f"== {method} {path} {json.dumps(body)}\n{text}\n")
     web.close()
     check_kept("kaggle.txt", "\n".join(parts).replace(ada, "ADA"))

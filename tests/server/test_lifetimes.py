@@ -310,18 +310,18 @@ def test_a_deadline_within_the_hour_is_said(minutes: int, is_over: bool) -> None
 
 
 def test_what_a_sandbox_is_not_known_to_hold_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Any] = []
+    results: list[Any] = []
 
     def last_check(specification: str, versions: Any) -> Any:
         assert (specification, versions) == ("box", {"box": "1"})
-        if isinstance(found[-1], Exception):
-            raise found[-1]
-        return found[-1]
+        if isinstance(results[-1], Exception):
+            raise results[-1]
+        return results[-1]
 
     sandboxes = SimpleNamespace(resolve=lambda _: SimpleNamespace(versions=lambda: {"box": "1"}))
     monkeypatch.setattr(check, "PluginManager", lambda: SimpleNamespace(sandboxes=sandboxes))
     monkeypatch.setattr(check, "last_check", last_check)
-    for result, said in (
+    for result, sentences in (
         (SandboxError("There is no box."), ["There is no box."]),
         (None, ["The sandbox box was not checked on this machine with its versions: run arena "
                 "programs check --sandbox box."]),
@@ -330,8 +330,8 @@ def test_what_a_sandbox_is_not_known_to_hold_is_said(monkeypatch: pytest.MonkeyP
                                           "machine: fork, disk. arena programs check says what to "
                                           "do."]),
     ):  # fmt: skip
-        found.append(result)
-        assert [*check._of_sandbox("box")] == said
+        results.append(result)
+        assert [*check._of_sandbox("box")] == sentences
 
 
 def test_what_a_folder_lacks_before_it_is_served_is_said(
@@ -362,17 +362,17 @@ def test_what_a_folder_lacks_before_it_is_served_is_said(
     ]
     tmp_path.chmod(0o700)
     usage.free = needed
-    for text, said in (
+    for text, sentences in (
         ("# Rules", []),
         (f"{DRAFT_MARK} -->", [f"The rules are a draft: complete {tmp_path / 'rules.md'} and "
                                "delete its first line."]),
     ):  # fmt: skip
         (tmp_path / "rules.md").write_text(text)
-        assert [*check._problems(tmp_path, settings, "")] == said
+        assert [*check._problems(tmp_path, settings, "")] == sentences
     (tmp_path / "sample_submission.csv").write_bytes(b"x" * 100)
     usage.free = 3 * 4 * 100 * 2_000  # real predictions are four times as long
     (tmp_path / ".last-backup").unlink()
     backup = "There is no backup of the last 2 days: run arena backup by a timer."
-    assert [*check._problems(tmp_path, settings, "")] == [*said, backup]
+    assert [*check._problems(tmp_path, settings, "")] == [*sentences, backup]
     usage.free -= 1
     assert len([*check._problems(tmp_path, settings, "")]) == 3

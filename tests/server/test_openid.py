@@ -939,8 +939,8 @@ def test_the_clocks_of_the_provider_and_the_server_may_differ_by_a_minute() -> N
     flow, provider = provider_pages.Flow.begin("/"), openid.Provider(settings, CALLBACK)
     public = {"keys": [keys()["RS256"].as_dict(private=False)]}
 
-    def is_taken(ends: int, begins: int) -> bool:
-        """Return whether a token counts that ends and begins so many seconds from now."""
+    def is_accepted(ends: int, begins: int) -> bool:
+        """Return whether a token is accepted that ends and begins this many seconds from now."""
         seconds = int(now.timestamp())
         claims = {
             "iss": settings.oidc_issuer, "aud": CLIENT, "sub": "ada", "nonce": flow.nonce,
@@ -953,7 +953,7 @@ def test_the_clocks_of_the_provider_and_the_server_may_differ_by_a_minute() -> N
             return False
 
     times = ((-59, -90), (-60, -90), (300, 60), (300, 61))
-    assert [is_taken(*seconds) for seconds in times] == [True, False, True, False]
+    assert [is_accepted(*seconds) for seconds in times] == [True, False, True, False]
 
 
 def test_metadata_are_kept_for_an_hour_and_failures_for_five_seconds(
@@ -964,14 +964,14 @@ def test_metadata_are_kept_for_an_hour_and_failures_for_five_seconds(
     now = 100.0
 
     async def discover() -> Any:
-        found = discovered.pop(0)
-        if found is fault:
-            raise found
-        return found
+        outcome = discovered.pop(0)
+        if outcome is fault:
+            raise outcome
+        return outcome
 
     provider = openid.Provider(ServerSection(), CALLBACK)
     monkeypatch.setattr(provider, "_discover", discover)
-    # Not the clock of the process: the thread of the provider would wait by it.
+    # Only the clock of this module: the threads of the test need that of the process.
     monkeypatch.setattr(openid, "time", SimpleNamespace(monotonic=lambda: now))
 
     def at(seconds: float) -> Any:
@@ -994,7 +994,7 @@ QUERIES: dict[str, int] = {
     "error=unsupported_response_type": 503, "error=server_error": 503,
     "error=temporarily_unavailable": 503, "error=access_denied&code=a": 403,
 }  # fmt: skip
-"""What a provider sends a browser back with -> the status of the answer to it."""
+"""Query with which a provider sends a browser back -> the status of the response."""
 
 
 def test_a_provider_sends_back_one_code_of_a_bounded_length() -> None:

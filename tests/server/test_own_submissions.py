@@ -68,8 +68,8 @@ def test_own_submissions_are_withdrawn_by_a_program_and_by_a_form(web: WebSite) 
         ({"submission": "x", "sure": "1"}, "Fill in all fields of the form."),
     ):
         assert sentence in browser.post(f"/{NAME}/withdrawals", data=fields).text
-    sent = browser.post(f"/{NAME}/withdrawals", data={"submission": "2", "sure": "1"})
-    assert sent.status_code == 303
-    requests = [one for one in web.site.intake.after(NAME, 0) if one.kind == "withdraw"]
-    assert [one.payload for one in requests] == [{"submission": 1}, {"submission": 2}]
-    assert sent.headers["location"] == f"/{NAME}/submissions/{requests[1].request}"
+    answer = browser.post(f"/{NAME}/withdrawals", data={"submission": "2", "sure": "1"})
+    assert answer.status_code == 303
+    requests = [request for request in web.site.intake.after(NAME, 0) if request.kind == "withdraw"]
+    assert [request.payload for request in requests] == [{"submission": 1}, {"submission": 2}]
+    assert answer.headers["location"] == f"/{NAME}/submissions/{requests[1].request}"

@@ -343,11 +343,11 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
     else:
         labels, step = np.round(rng.normal(10, 3, N_ROWS), 3), 0.001
         tried = [rng.normal(10, 3, N_ROWS), labels.copy(), labels + 0.01, np.full(N_ROWS, 1e80)]
-    for row_of_swap, swapped_row in SWAPPED:
+    for row, same in SWAPPED:
         if step is None:
-            labels[swapped_row] = 1 - labels[row_of_swap]
+            labels[same] = 1 - labels[row]
         for predictions in tried:
-            predictions[swapped_row] = predictions[row_of_swap]
+            predictions[same] = predictions[row]
     (tmp_path / "metric.py").write_text(FOREIGN)
     metric = metric.replace("FILE", str(tmp_path / "metric.py"))
     queue, tokens = asked(tmp_path, [*tried[:2], None, *tried[2:]])
@@ -373,8 +373,8 @@ def test_no_other_label_than_released_scores_tell_changes_a_byte(tmp_path: Path,
         swapped = labels.copy()
         for row, same in pairs:
             swapped[[row, same]] = labels[[same, row]]
-        swapped_row = found(number, swapped)
-        if swapped_row["released"] == first["released"]:
-            assert swapped_row == first
+        after_swap = found(number, swapped)
+        if after_swap["released"] == first["released"]:
+            assert after_swap == first
             return
     pytest.fail("Every swap changed a score.")

@@ -85,7 +85,7 @@ def test_a_name_with_other_spaces_is_the_same_name(tmp_path: Path) -> None:
         ants, bees = (accounts.create_team("c", name).team for name in ("Red Ants", "Bees"))
 
         def refused(name: str) -> list[bool]:
-            """Return whether the Bees, and a new team twice, cannot have a name."""
+            """Return whether the Bees and a new team (checked, then created) cannot have a name."""
             refusals = []
             for take in (
                 lambda: accounts.check_rename(bees, name),
@@ -107,7 +107,7 @@ def test_a_name_with_other_spaces_is_the_same_name(tmp_path: Path) -> None:
         accounts.rename_team(ants, "RedAnts")
         assert (accounts.team(ants).name, refused("Red Ants")) == ("RedAnts", [True] * 3)
         accounts.rename_team(ants, "Cats")
-        # The submissions under a former name are those of the team that had it.
+        # A former name stays that of the team, which has submissions under it.
         assert (refused("Red Ants"), refused("C ats")) == ([True] * 3, [True] * 3)
         with pytest.raises(NameTakenError):
             accounts.rename_team(ants, "red ants")
@@ -273,7 +273,7 @@ def test_a_reader_finds_the_same_file_and_counts_the_files_of_days(tmp_path: Pat
     publisher.publish(
         answers=[*copies, *others], teams=[TeamFacts("red", last="2026-03-09"), TeamFacts("blue")]
     )
-    assert [found.seq for found in reader.same_file(copies[1])] == [0, *range(2, 101)]
+    assert [copy.seq for copy in reader.same_file(copies[1])] == [0, *range(2, 101)]
     assert [reader.same_file(other) for other in others[:2]] == [[], []]
     days = [
         {"day": "2026-03-09", "uploads": 102, "accepted": 102, "teams": 1},
@@ -316,8 +316,8 @@ def test_an_organiser_finds_submissions_in_every_order_and_by_every_condition(
         "newest": [3, 2, 1], "oldest": [1, 2, 3], "highest": [3, 1, 2], "lowest": [1, 3, 2],
         "team": [2, 3, 1],
     }.items():  # fmt: skip
-        found, total = reader.submissions(SubmissionQuery(order=order))
-        assert ([one.seq for one in found], total) == (seqs, 3)
+        matches, total = reader.submissions(SubmissionQuery(order=order))
+        assert ([match.seq for match in matches], total) == (seqs, 3)
     conditions: list[tuple[dict[str, Any], list[int], int]] = [
         ({"team": "red"}, [3, 1], 2),
         ({"status": "rejected"}, [2], 1),
@@ -328,13 +328,13 @@ def test_an_organiser_finds_submissions_in_every_order_and_by_every_condition(
         ({"page": 2, "limit": 1, "team": "red"}, [1], 2),
     ]
     for condition, seqs, total in conditions:
-        page = reader.submissions(SubmissionQuery(**condition))
-        assert ([one.seq for one in page[0]], page[1]) == (seqs, total)
+        matches, n_matches = reader.submissions(SubmissionQuery(**condition))
+        assert ([match.seq for match in matches], n_matches) == (seqs, total)
     publisher.publish(answers=[of_round])
-    assert [reader.further_rounds(one) for one in (first, third)] == [[], [of_round]]
+    assert [reader.further_rounds(match) for match in (first, third)] == [[], [of_round]]
     # The two answers to one file stay together.
     for limit, seqs in {1: [4], 2: [4, 3, 3], 3: [4, 3, 3], 4: [4, 3, 3, 2]}.items():
-        assert [one.seq for one in reader.answers(None, limit=limit)] == seqs
+        assert [match.seq for match in reader.answers(None, limit=limit)] == seqs
     assert reader.last_in_phases("red") == {"one": first, "two": third, "three": of_round}
     assert reader.last_in_phases("blue") == {}
     assert sorted(reader.all_names()) == ["blue", "red", "rosso"]

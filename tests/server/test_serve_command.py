@@ -170,12 +170,11 @@ def test_units_name_the_folders_and_the_user(folder: Path, tmp_path: Path) -> No
     started.append(json.loads(image.partition("\nCMD ")[2]))
     for arguments in started:
         assert arguments[0] == "serve"
-        known_options = {
-            option
-            for parameter in typer.main.get_command(serve.app).params
-            for option in parameter.opts
-        }
-        assert {argument for argument in arguments if argument.startswith("-")} <= known_options
+        assert {word for word in arguments if word.startswith("-")} <= options_of(serve.app)
+
+
+def options_of(app: typer.Typer) -> set[str]:
+    return {option for parameter in typer.main.get_command(app).params for option in parameter.opts}
 
 
 def files_of(competition: UnitCompetition) -> dict[str, str]:
@@ -202,12 +201,7 @@ def test_the_unit_of_a_runner_keeps_it_from_labels_and_records() -> None:
     )
     program, command, *arguments = shlex.split(line.removeprefix("ExecStart="))
     assert (program, command) == ("/usr/local/bin/arena", "runner")
-    options = {
-        option
-        for parameter in typer.main.get_command(runner.app).params
-        for option in parameter.opts
-    }
-    assert {argument for argument in arguments if argument.startswith("--")} <= options
+    assert {word for word in arguments if word.startswith("--")} <= options_of(runner.app)
     assert arguments[arguments.index("--sandbox") + 1] == "podman(oci_runtime=crun)"
     assert "arena-run" in files["setup.sh"]
 
@@ -241,8 +235,8 @@ def test_a_served_folder_is_lent_to_a_command(folder: Path) -> None:
         assert borrowed
 
 
-def test_a_folder_whose_marks_are_gone_is_served_to_the_end(tmp_path: Path) -> None:
-    """As after a cleanup, or a crash of the server before: neither stops the next one."""
+def test_marker_files_that_are_gone_or_left_over_do_not_stop_a_server(tmp_path: Path) -> None:
+    """A cleanup can remove them, and a crash of an earlier server can leave them."""
     for left in ((), (MARKER_NAME, ".served.sock")):
         for name in left:
             (tmp_path / name).touch()
@@ -454,8 +448,8 @@ def test_units_are_not_written_for_a_folder_that_would_need_quoting(tmp_path: Pa
             "/ . _ + @ -"
         )
         out = tmp_path / "out"
-        said = refusal("-C", str(folder), "--print-units", str(out))
-        assert (said, out.exists()) == (("None", True) if is_written else (sentence, False))
+        message = refusal("-C", str(folder), "--print-units", str(out))
+        assert (message, out.exists()) == (("None", True) if is_written else (sentence, False))
 
 
 @pytest.mark.slow
