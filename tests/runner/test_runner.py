@@ -84,8 +84,8 @@ def only_result(server: LeaseServer) -> tuple[dict[str, Any], bytes | None]:
     return result, output
 
 
-class Looking(ScriptedSandbox):
-    """Notes who may look at the output while a program runs."""
+class RecordsMode(ScriptedSandbox):
+    """Records the access mode of the output folder while a program runs."""
 
     def run(self, job: Job, box: Box) -> Outcome:
         self.mode = stat.S_IMODE(job.target.parent.stat().st_mode)
@@ -94,7 +94,7 @@ class Looking(ScriptedSandbox):
 
 @pytest.mark.parametrize("kind", ["trial", "hidden", "verify"])
 def test_a_run_is_answered(kind: str, server: LeaseServer, tmp_path: Path) -> None:
-    sandbox = Looking()
+    sandbox = RecordsMode()
     working = runner(server, tmp_path, sandbox)
     name = "sample_inputs" if kind == "trial" else "inputs"
     server.add(script("ok"), digest(tmp_path, name), kind)
@@ -393,7 +393,7 @@ def test_a_program_that_is_longer_than_announced_is_read_no_further(
     with pytest.raises(InputError, match="is not the one that the server announced"):
         client.program(work, tmp_path / "main.py")
     assert (tmp_path / "main.py").stat().st_size == 2 * 65_536
-    # Its beginning alone would be the program that was announced.
+    # It is refused also if its first 65,536 bytes are the announced program.
     start = {"bytes": 65_536, "sha256": hashlib.sha256(bytes(65_536)).hexdigest()}
     with pytest.raises(InputError, match="is not the one that the server announced"):
         client.program({**work, **start}, tmp_path / "main.py")
@@ -486,16 +486,16 @@ def test_a_lease_is_prolonged_every_fifteen_seconds_and_given_up_after_a_minute_
         pass
     assert options == [{"timeout": 10.0}]
     assert beats == [115.0 + 15 * number for number in range(10)]
-    # The last beat that was heard was after 30 seconds: it is given up more than a minute later.
+    # The last successful beat is at 130 s: the run is given up more than a minute later.
     assert stopped_at[:2] == [190.25, 190.5]
     assert stopped_at.count(235.0) == 2  # also because the run was given to another runner
     assert caplog.messages == ["Lost."] * 8
 
 
 def test_a_runner_offers_the_kinds_for_which_it_has_inputs() -> None:
-    places = {"b": Path("b")}, {"a": Path("a")}
+    hidden, trial = {"b": Path("b")}, {"a": Path("a")}
     for inputs, sample, kinds in (
-        (*places, ["trial", "hidden"]), ({}, places[1], ["trial"]), (places[0], {}, ["hidden"]),
+        (hidden, trial, ["trial", "hidden"]), ({}, trial, ["trial"]), (hidden, {}, ["hidden"]),
     ):  # fmt: skip
         working = Runner("", KEY, ScriptedSandbox(), "scripted", inputs=inputs, sample=sample)
         offer = working._offer()

@@ -418,12 +418,12 @@ def test_a_mistake_of_a_mechanism_is_said_in_a_sentence(
 
 
 def test_the_state_of_a_mechanism_may_have_a_hundred_bytes_for_each_team() -> None:
-    def made(state: Any, evaluation: Any) -> Release:
-        # Of each team 16 letters, 76 others, and 8 signs of JSON.
-        more = {evaluation.team: "y" * 76} if evaluation.team else {}
-        return Release(evaluation.score, True, {**state, **more})
+    def release(state: Any, evaluation: Any) -> Release:
+        # For each team a key of 16 letters, a value of 76, and 8 characters of JSON around them.
+        team_state = {evaluation.team: "y" * 76} if evaluation.team else {}
+        return Release(evaluation.score, True, {**state, **team_state})
 
-    assert mechanisms._keeps_its_state_small(Mechanic(made=made)) == (Outcome.OK, "")
+    assert mechanisms._keeps_its_state_small(Mechanic(made=release)) == (Outcome.OK, "")
 
 
 # -- analyses and rankers ------------------------------------------------------------------------
@@ -848,7 +848,7 @@ class Mode:
             "seconds must be finite and must not fall with the number of rows.",
         ),
         ("seconds", lambda rows, _: 0.0, "the time of reading", None),
-        # From no rows to ten.
+        # The check compares the times of 0 and of 10 rows.
         (
             "seconds", lambda rows, _: rows - 0.5, "the time of reading",
             "seconds must be finite and must not fall with the number of rows.",
@@ -948,8 +948,8 @@ def test_a_reader_may_not_take_an_empty_file_or_any_bytes(
         return path.name == "own.json" or (path.exists() and path.read_bytes() == content)
 
     monkeypatch.setattr(Reader, "recognises", recognises)
-    found = failures(check_case_reader(Reader([], [[SCORES]]), Path("own.json"), "acc"))
-    assert found == (
+    failed_checks = failures(check_case_reader(Reader([], [[SCORES]]), Path("own.json"), "acc"))
+    assert failed_checks == (
         {"other files": f"It recognises {name}, which is no file of its format."} if name else {}
     )
 
@@ -972,7 +972,7 @@ def test_a_plugin_may_not_take_an_empty_file_or_any_bytes(content: bytes, name: 
 
 @dataclass(frozen=True)
 class Player(Guess):
-    """A competitor whose player cannot end the game."""
+    """A competitor whose player has no method finish."""
 
     def start(self, participation: Any, rng: Any) -> Any:
         return SimpleNamespace(submit=lambda: Move(np.zeros(120)), receive=lambda _: None)

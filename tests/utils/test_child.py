@@ -72,7 +72,7 @@ def test_a_process_that_holds_a_quarter_of_its_limit_is_kept(
 
 
 class Refuses:
-    """Is sent to a process, and cannot be received there."""
+    """Can be pickled, but not unpickled."""
 
     def __reduce__(self) -> Any:
         return int, ("no number",)
@@ -83,7 +83,7 @@ def stop() -> None:
 
 
 def fork() -> str:
-    """Do as a task that forked, in the new process."""
+    """Return in a process with another number, as the fork of a task does."""
     os.getpid = lambda: -1  # undone by the test
     return "twice"
 
@@ -189,10 +189,10 @@ def test_a_process_that_a_task_forked_ends_and_answers_nothing(pair: Any) -> Non
 def test_a_watched_process_runs_tasks_in_a_group_of_its_own(
     pair: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Any] = []
+    received_limits: list[Any] = []
 
     def watched(limits: Limits | None) -> Counted:
-        given.append(limits)
+        received_limits.append(limits)
         return Counted()
 
     monkeypatch.setattr(child, "_Watched", watched)
@@ -201,7 +201,7 @@ def test_a_watched_process_runs_tasks_in_a_group_of_its_own(
     pair.own.shutdown(socket.SHUT_WR)
     monkeypatch.setattr(socket, "socket", lambda fileno: {5: pair.other}[fileno])
     child.run_watched(5, 6)
-    assert given == [Limits(memory=7)]
+    assert received_limits == [Limits(memory=7)]
     assert answers_of(pair)[1:] == [(1, True, 8, False)]
     assert pair.calls == [(signal.SIGINT, signal.SIG_IGN), "own group", None]
 
@@ -247,7 +247,7 @@ def test_a_guarded_process_confines_itself_and_runs_tasks(
         child.run_guarded(5, 6, 7)
     assert watched.closed is has_limits
     assert pair.calls == [(signal.SIGINT, signal.SIG_IGN), *steps]
-    # A process that a task started is still running, where this can be seen.
+    # A process that the task started still runs, which is noticed only with limits.
     has_run = steps[-1] is None
     assert answers_of(pair)[1:] == [(1, True, 8, not has_limits)] * has_run
 
@@ -269,7 +269,7 @@ def test_the_process_that_forks_a_guarded_one_guards_it(
     monkeypatch.setattr(socket, "socket", lambda fileno: {5: pair.other, 7: pair.own}[fileno])
     with pytest.raises(Left):
         child.run_guarded(5, 6, 7)
-    # Those of the worker.
+    # The worker's ends of both connections are closed.
     assert closed == [6]
     assert pair.other.fileno() == -1
 

@@ -600,6 +600,6 @@ def test_ray_that_is_started_here_has_as_many_processors_as_workers(
     monkeypatch, address, workers, options
 ):
     monkeypatch.setitem(sys.modules, "ray", "ray")
-    monkeypatch.setattr(engines, "ray_engine", lambda *given: iter([given]))
-    with engines._ray(address, workers) as given:
-        assert given == ("ray", address, workers, options)
+    monkeypatch.setattr(engines, "ray_engine", lambda *arguments: iter([arguments]))
+    with engines._ray(address, workers) as arguments:
+        assert arguments == ("ray", address, workers, options)

@@ -1,4 +1,4 @@
-"""What an organiser is told about a file that cannot be read or written: one sentence for all."""
+"""Error messages about files that cannot be read or written: all have the same form."""
 
 from __future__ import annotations
 

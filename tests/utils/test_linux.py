@@ -95,7 +95,7 @@ def test_loops_are_compiled_to_run_beside_threads_also_without_a_cache(
 
 
 class Libc:
-    """Keeps the calls of the system, and answers each with the next number, at last with 0."""
+    """A C library that records its calls and returns the next of the answers, or else 0."""
 
     def __init__(self, *answers: int) -> None:
         self.calls: list[Any] = []
@@ -132,7 +132,7 @@ def test_a_process_adopts_descendants_and_ends_with_its_parent(
 def test_a_guard_waits_for_the_end_of_its_worker_or_of_its_parent(
     monkeypatch: pytest.MonkeyPatch, how: str, calls: list[str]
 ) -> None:
-    seen: list[str] = []
+    steps: list[str] = []
 
     class Poll:
         registered: ClassVar[list[Any]] = []
@@ -141,8 +141,8 @@ def test_a_guard_waits_for_the_end_of_its_worker_or_of_its_parent(
             self.registered.append(watched)
 
         def poll(self, *milliseconds: int) -> list[Any]:
-            seen.append(" ".join(["poll", *map(str, milliseconds)]))
-            is_closed = how == "no pidfd, the socket is closed" and len(seen) == 3
+            steps.append(" ".join(["poll", *map(str, milliseconds)]))
+            is_closed = how == "no pidfd, the socket is closed" and len(steps) == 3
             return ["event"] if is_closed or not milliseconds else []
 
     def pidfd_open(worker: int) -> int:
@@ -153,27 +153,27 @@ def test_a_guard_waits_for_the_end_of_its_worker_or_of_its_parent(
 
     def waitpid(worker: int, options: int) -> tuple[int, int]:
         assert options == os.WNOHANG
-        seen.append(f"wait {worker}")
-        return (7, 0) if how.endswith("the worker ends") and len(seen) == 4 else (0, 0)
+        steps.append(f"wait {worker}")
+        return (7, 0) if how.endswith("the worker ends") and len(steps) == 4 else (0, 0)
 
-    handled: list[Any] = []
+    handlers: list[Any] = []
     monkeypatch.setitem(sys.modules, "select", SimpleNamespace(poll=Poll, POLLIN=1))
     monkeypatch.setattr(os, "pidfd_open", pidfd_open, raising=False)
     monkeypatch.setattr(os, "waitpid", waitpid)
-    monkeypatch.setattr(signal, "signal", lambda *handler: handled.append(handler))
-    monkeypatch.setattr(linux, "_end_descendants", lambda: seen.append("end"))
+    monkeypatch.setattr(signal, "signal", lambda *handler: handlers.append(handler))
+    monkeypatch.setattr(linux, "_end_descendants", lambda: steps.append("end"))
     linux.guard(7, "socket")
-    assert seen == [*calls, "end"]
+    assert steps == [*calls, "end"]
     assert Poll.registered == [("socket", 1), (70, 1)][: 1 if how.startswith("no pidfd") else 2]
-    ((terminated, handler),) = handled
+    ((terminated, handler),) = handlers
     assert terminated == signal.SIGTERM
     handler(terminated, None)
-    assert seen[-2:] == ["end"] * 2
+    assert steps[-2:] == ["end"] * 2
 
 
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what writes a file of a folder that stands for the root of the file system."""
+    """Return a function that writes files under a folder that replaces the root folder."""
     (tmp_path / "proc").mkdir()
 
     def write(path: str, text: str) -> None:
@@ -209,7 +209,7 @@ def test_descendants_are_the_children_of_children(proc: Any) -> None:
         ("9 ", ("", "12 "), True),
         ("9 ", ("12 ", ""), True),
         ("9 12 ", ("", ""), True),  # its own parent has ended
-        (None, ("", ""), True),  # without lists: 9 and 10 are descendants of the guard
+        (None, ("", ""), True),  # without lists of children: 9 and 10 are descendants of the guard
     ],
 )
 def test_processes_that_a_task_left_are_children_of_its_threads_or_of_its_guard(
@@ -304,7 +304,7 @@ def test_a_folder_is_mounted_again_to_be_read_only(
         ("unshare", MOUNTS),
         ("mount", b"none", b"/", None, 16_384 + 262_144, None),  # MS_REC, MS_PRIVATE
         ("mount", b"/a", b"/a", None, 4_096 + 16_384, None),  # MS_BIND, MS_REC
-        # MS_BIND, MS_REMOUNT and MS_RDONLY, and what the folder has: MS_NOSUID and MS_NOEXEC.
+        # MS_BIND, MS_REMOUNT and MS_RDONLY, and the flags of the folder: MS_NOSUID and MS_NOEXEC.
         ("mount", b"/a", b"/a", None, 4_096 + 32 + 1 + 2 + 8, None),
     ]
     answers = [0] * 4
@@ -312,7 +312,7 @@ def test_a_folder_is_mounted_again_to_be_read_only(
         answers[n_refused] = -1
         calls = calls[: n_refused + 1]
     if n_refused == 0:
-        answers.insert(1, -1)  # nor beside a namespace of users
+        answers.insert(1, -1)  # refused with a namespace of users too
         calls.append(("unshare", USER + MOUNTS))
     libc = Libc(*answers)
     monkeypatch.setattr(linux, "_libc", lambda: libc)

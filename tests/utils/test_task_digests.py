@@ -168,14 +168,18 @@ def test_the_files_of_a_folder_are_those_that_no_command_writes(
     for name in ("b", "d", ".x", "sub/e", "sub/arena.duckdb", "sub/server/f", ".hidden/g"):
         (tmp_path / name).touch()
     (tmp_path / "__pycache__" / "h").touch()
-    os.mkfifo(tmp_path / "c")  # between files in any order of the folder
+    os.mkfifo(tmp_path / "c")  # it comes between two files, after which the walk continues
     (tmp_path / "a").symlink_to(tmp_path / "nothing")
     walk = os.walk
     monkeypatch.setattr(
-        os, "walk", lambda *path, **how: ((at, fs, sorted(ns)) for at, fs, ns in walk(*path, **how))
+        os,
+        "walk",
+        lambda *path, **options: (
+            (folder, folders, sorted(files)) for folder, folders, files in walk(*path, **options)
+        ),
     )
-    found = [file.relative_to(tmp_path).as_posix() for file in task_digests._walk(tmp_path)]
-    assert found == ["b", "d", "sub/e"]
+    names = [file.relative_to(tmp_path).as_posix() for file in task_digests._walk(tmp_path)]
+    assert names == ["b", "d", "sub/e"]
 
 
 def test_a_file_that_cannot_be_looked_at_is_not_compared(

@@ -249,7 +249,7 @@ def test_names_look_alike_in_any_case_and_script() -> None:
     for hidden in ("a\u200bb", "a\ufe0fb", "a\u034fb", "a\x00b"):
         assert skeleton(hidden) == skeleton("ab")
     assert not look_alike("ab", "a b")
-    # Letters stand for digits, two letters for one, and ASCII for other scripts.
+    # m becomes rn, a digit the letter that it resembles, and a Cyrillic letter a Latin one.
     assert [skeleton(name) for name in ("m", "1", "0", "\u0430")] == ["rn", "l", "o", "a"]
     assert not look_alike("Ann", "Anna")
 
