@@ -1,4 +1,4 @@
-"""Records of algorithms on cases as a matrix, and why records make none."""
+"""The matrix of the records of algorithms on cases, and records that are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAN = np.nan
 
 
 def scores(algorithms: str, cases: str, values: Any, **columns: Any) -> CaseScores:
-    """Return records with a letter for each name; ``metric`` is one for all."""
+    """Return records whose names are single letters; all records have the same ``metric``."""
     letters = {
         name: [*column] if isinstance(column, str) and name != "metric" else column
         for name, column in columns.items()
@@ -26,12 +26,12 @@ def scores(algorithms: str, cases: str, values: Any, **columns: Any) -> CaseScor
 
 
 def parts_of(matrix: CaseMatrix) -> list[Any]:
-    """Return values, answers and variances; -1: none."""
+    """Return the values, the numbers of answers and the variances; -1 stands for NaN."""
     columns = (matrix.values, matrix.repeats, matrix.within)
     return [np.nan_to_num(column.astype(float), nan=-1).tolist() for column in columns]
 
 
-# a answered case 1 of task s twice, and b gave none for case 2.
+# a answered case 1 of task s twice, and b gave no answer to case 2.
 RECORDS = scores(
     "aaabbab", "1121211", [1.0, 0.0, 2.0, 3.0, NAN, 4.0, 5.0],
     tasks="ssssstt", clusters="qqpqpqq", repeats="1211111",
@@ -61,17 +61,28 @@ def test_answers_to_a_case_of_a_task_are_averaged() -> None:
     assert str(refused.value) == (
         "There is no algorithm 'c' to fill missing values from; there are 'a', 'b'."
     )
-    some = matrix.subset([1]).with_cases([2, 1])
-    assert (some.algorithms, some.cases) == (("b",), ("t/1", "s/2"))
-    assert parts_of(some) == [[[5.0, -1.0]], [[1, 1]], [[-1.0, -1.0]]]
-    assert some.clusters is not None
-    assert some.tasks is not None
-    assert (some.clusters.tolist(), some.tasks.tolist()) == ([0, 1], [1, 0])
+    subset = matrix.subset([1]).with_cases([2, 1])
+    assert (subset.algorithms, subset.cases) == (("b",), ("t/1", "s/2"))
+    assert parts_of(subset) == [[[5.0, -1.0]], [[1, 1]], [[-1.0, -1.0]]]
+    assert subset.clusters is not None
+    assert subset.tasks is not None
+    assert (subset.clusters.tolist(), subset.tasks.tolist()) == ([0, 1], [1, 0])
     assert matrix.with_cases([1]).clusters.tolist() == [0]  # type: ignore[union-attr]
 
 
+def test_repeats_of_a_case_have_a_mean_and_a_variance() -> None:
+    # a answers case 1 with 1, 2 and 6: their mean is 3, and (4 + 1 + 9) / 2 = 7.
+    answers = scores("aaaab", "11121", [1.0, 2.0, 6.0, 5.0, 4.0], repeats="xyzxx")
+    assert parts_of(case_matrix(answers)) == [
+        [[3.0, 5.0], [4.0, -1.0]],
+        [[3, 1], [1, 0]],
+        [[7.0, -1.0], [-1.0, -1.0]],
+    ]
+
+
 def test_repeated_answers_make_up_a_share_of_the_variance() -> None:
-    # Means .5 and 1.5 have variance .5; a mean of two answers .25 / 2, so .375 is between cases.
+    # The means .5 and 1.5 have variance .5. The mean of two answers has variance .25 / 2, so .375
+    # is the variance between cases.
     matrix = case_matrix(scores("aaaa", "1122", [0.0, 1.0, 1.5, 1.5], repeats="1212"))
     verdict = _repeats(matrix, VOCABULARIES["cases"]).verdict
     assert "was answered 2 times" in verdict
@@ -79,14 +90,14 @@ def test_repeated_answers_make_up_a_share_of_the_variance() -> None:
 
 
 def test_one_task_names_no_case_and_equal_names_are_numbered() -> None:
-    one = case_matrix(scores("ab", "11", [1.0, 2.0], tasks="ss"))
-    assert (one.cases, one.tasks, one.task_names) == (("1",), None, ())
+    matrix = case_matrix(scores("ab", "11", [1.0, 2.0], tasks="ss"))
+    assert (matrix.cases, matrix.tasks, matrix.task_names) == (("1",), None, ())
     slashes = CaseScores(["a"] * 2, ["y/z", "z"], np.ones(2), tasks=["x", "x/y"])
     assert case_matrix(slashes).cases == ("x/y/z (1)", "x/y/z (2)")
 
 
 DUPLICATES = (
-    " for the case '1'. If a case was answered several times, name the column that numbers the "
+    " for the case {!r}. If a case was answered several times, name the column that numbers the "
     "answers with --repeat; if cases of several tasks share names, name the column of the tasks "
     "with --task; else remove one of the rows."
 )
@@ -97,10 +108,10 @@ REFUSED: list[tuple[CaseScores, str]] = [
         "finite number, leave the cell empty, or rank the algorithms on each case with "
         "--aggregate rank-then-mean.",
     ),
-    (scores("babaa", "12112", np.arange(5.0)), f"'b' has two values{DUPLICATES}"),
+    (scores("babaa", "12112", np.arange(5.0)), f"'b' has two values{DUPLICATES.format('1')}"),
     (
         scores("abaa", "1111", [1.0, 2.0, 3.0, 4.0], repeats="1121"),
-        f"'a' has two values of one repeat{DUPLICATES}",
+        f"'a' has two values of one repeat{DUPLICATES.format('1')}",
     ),
     (
         scores("aabb", "1221", np.ones(4), clusters="pqrs"),
@@ -120,6 +131,7 @@ REFUSED: list[tuple[CaseScores, str]] = [
         "The cases '1' and '1.0' seem to be one, written in two ways: write it in one way "
         "everywhere, or rename one if they are different.",
     ),
+    (scores("aaabb", "12344", np.arange(5.0)), f"'b' has two values{DUPLICATES.format('4')}"),
 ]
 
 
@@ -137,23 +149,23 @@ def test_names_that_have_values_of_the_same_are_different() -> None:
 
 
 def test_files_are_combined_if_they_hold_the_same_and_have_the_same_columns() -> None:
-    one, other = (
+    first, second = (
         scores(algorithm, "1", [value], tasks="s", metric="dice", notes=("A.", note))
         for algorithm, value, note in (("a", 1.0, "B."), ("b", 2.0, "C."))
     )
-    both = combine([one, other])
+    both = combine([first, second])
     assert [both.algorithms.to_pylist(), both.tasks.to_pylist()] == [["a", "b"], ["s", "s"]]
     assert (both.values.tolist(), both.notes) == ([1.0, 2.0], ("A.", "B.", "C."))
     assert both.clusters is None
     for parts, sentence in (
         ([], "There are no values to rank."),
         (
-            [one, scores("b", "1", [2.0], tasks="s", metric="hd95")],
+            [first, scores("b", "1", [2.0], tasks="s", metric="hd95")],
             "The files hold different values (dice, hd95): rank one kind at a time, or choose the "
             "values with --value.",
         ),
         (
-            [one, scores("b", "1", [2.0], metric="dice")],
+            [first, scores("b", "1", [2.0], metric="dice")],
             "Only some of the files have tasks: add them to all, or none.",
         ),
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from arena.evaluation.repeats import repeat_variance
 from arena.evaluation.scores import influence_values
 from arena.hookspecs import hookimpl
 from arena.intake import CaseColumns
-from arena.interfaces.case_scores import CaseScores
 from arena.plugin.manager import PluginManager
 from arena.report.contents import board_report
 from arena.scoring import rank as module
-from arena.scoring.case_matrix import case_matrix
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
@@ -243,22 +240,6 @@ def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
     del table["repeat"]
     with pytest.raises(InputError, match="'a' has two values for the case '0'.*--repeat"):
         rank(table, greater_is_better=True)
-
-
-def test_repeats_have_a_mean_and_a_variance_and_one_value_has_none() -> None:
-    # a answers case 1 with 1, 2 and 6: their mean is 3, and (4 + 1 + 9) / 2 = 7.
-    answers = [("a", "1", 1.0), ("a", "1", 2.0), ("a", "1", 6.0), ("a", "2", 5.0), ("b", "1", 4.0)]
-    names, cases, values = zip(*answers, strict=True)
-    scores = CaseScores(list(names), list(cases), values=list(values), repeats=list("xyzxx"))
-    matrix = case_matrix(scores)
-    np.testing.assert_array_equal(matrix.values, [[3, 5], [4, np.nan]])
-    np.testing.assert_array_equal(matrix.within, [[7, np.nan], [np.nan, np.nan]])
-    np.testing.assert_array_equal(matrix.repeats, [[3, 1], [1, 0]])
-    with pytest.raises(InputError, match="'a' has two values of one repeat for the case '1'"):
-        case_matrix(replace(scores, repeats=list("xyxxx")))
-    last = replace(scores, cases=["1", "2", "3", "4", "4"], algorithms=list("aaabb"), repeats=None)
-    with pytest.raises(InputError, match="'b' has two values for the case '4'"):
-        case_matrix(last)
 
 
 def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
