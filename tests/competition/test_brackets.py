@@ -19,6 +19,7 @@ from arena.errors import UsageError
 from arena.scoring.board import BoardRun
 from arena.store import Event
 from arena.utils.parallel import NoProgress
+from event_records import event_of
 from scenario import MANAGER, Scenario, settings_of
 
 SETTINGS: dict[str, Any] = {
@@ -31,15 +32,7 @@ SENT = [("base", 50), ("dull", 40), ("A", 90), ("B", 81), ("S", 95), ("C", 70)]
 
 
 def event(number: int, kind: str, **payload: Any) -> Event:
-    return Event(
-        sequence=number,
-        time="2026-03-01T12:00:00+00:00",
-        actor="host",
-        kind=kind,
-        payload=payload,
-        previous="",
-        hash="",
-    )
+    return event_of(number, kind, payload)
 
 
 def test_a_team_keeps_its_brackets_by_any_name_and_a_merged_one_has_those_of_both() -> None:

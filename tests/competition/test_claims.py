@@ -24,24 +24,16 @@ from arena.competition.exports.contradictions import contradictions_in
 from arena.competition.exports.verify import _differences
 from arena.config import Settings
 from arena.errors import InputError
-from arena.store import Event
 from arena.store.digests import keyed_digest
 from arena.store.row_counts import RowCounts
+from event_records import event_of
 from study_boards import Accuracy, BlackBox
 
 
 def claims_of(*solutions: Any) -> Claims:
     """Return the claims of an export with an event for each entry of digests of solutions."""
     events = [
-        Event(
-            number,
-            "2026-03-01",
-            "host",
-            "rescored",
-            payload={"facts": {"solutions": entry}},
-            previous="",
-            hash="",
-        )
+        event_of(number, "rescored", {"facts": {"solutions": entry}})
         for number, entry in enumerate(solutions, start=1)
     ]
     settings = Settings.of(metric="f1")
@@ -109,7 +101,7 @@ def test_each_difference_of_an_exported_board_is_a_sentence() -> None:
     ants, bees = board()["standings"]
     (host,), baseline = board()["unranked"], board()["baseline"]
     other_ranks = {"students": [{"team": "Bees", "tier": 2}]}
-    for changed, said in (
+    for changed, sentences in (
         ({}, []),
         ({"n_rows": 5}, ["n_rows differs."]),
         ({"n_pending": 0}, []),
@@ -139,9 +131,9 @@ def test_each_difference_of_an_exported_board_is_a_sentence() -> None:
         ({"findings": [{"analysis": "ranks"}]}, ["The ranks in the bracket students differ."]),
         ({"best_score_corrected": {"estimate": 0.8}}, ["The corrected best score differs."]),
     ):  # fmt: skip
-        assert list(_differences(board(**changed), board())) == said, changed
+        assert list(_differences(board(**changed), board())) == sentences, changed
     older = board()
-    del older["n_rows"], older["greater_is_better"]  # an older export says neither
+    del older["n_rows"], older["greater_is_better"]  # older exports lack both
     assert list(_differences(older, board(n_pending=0))) == []
     assert list(_differences(board(), board(n_pending=2))) == ["n_pending differs."]
 
@@ -152,13 +144,13 @@ def test_codes_are_numbered_by_their_first_occurrence() -> None:
 
 
 def test_a_board_had_intervals_if_it_has_resamples_or_public_scores_of_a_black_box() -> None:
-    shown, hidden = ({"standings": [{"public_score": score}]} for score in (0.5, None))
+    public, no_public = ({"standings": [{"public_score": score}]} for score in (0.5, None))
     for result, metric, had_intervals in (
-        (hidden, Accuracy(), True),  # an older export does not say
-        ({**hidden, "resamples": 2}, Accuracy(), True),
-        ({**shown, "resamples": 0}, Accuracy(), False),
-        ({**shown, "resamples": 0}, BlackBox(), True),
-        ({**hidden, "resamples": 0}, BlackBox(), False),
+        (no_public, Accuracy(), True),  # older exports lack the number of resamples
+        ({**no_public, "resamples": 2}, Accuracy(), True),
+        ({**public, "resamples": 0}, Accuracy(), False),
+        ({**public, "resamples": 0}, BlackBox(), True),
+        ({**no_public, "resamples": 0}, BlackBox(), False),
         ({"standings": [], "resamples": 0}, BlackBox(), False),
     ):
         assert verify._had_intervals(result, metric) is had_intervals
@@ -173,7 +165,7 @@ def test_another_solution_or_metric_than_the_recorded_one_is_a_sentence(
         "those in the record. Use the file the competition was created with."
     )
     none: Any = None
-    for number, digests, said in (
+    for number, digests, sentences in (
         (1, {}, ["events.jsonl does not record the solution: the beginning of the record is "
                  "missing."]),
         (1, {"labels": "ab"}, []),
@@ -181,18 +173,18 @@ def test_another_solution_or_metric_than_the_recorded_one_is_a_sentence(
         (2, {"labels": "cd"}, [other.format(" after its last correction")]),
     ):  # fmt: skip
         monkeypatch.setattr(verify, "recorded_solution", lambda _, it=(number, digests): it)
-        assert list(verify._other_solution(SimpleNamespace(key=b""), none)) == said  # type: ignore[arg-type]
+        assert list(verify._other_solution(SimpleNamespace(key=b""), none)) == sentences  # type: ignore[arg-type]
     events = [SimpleNamespace(payload=payload) for payload in ({"metric_sha256": "1"}, {})]
     metric = SimpleNamespace(specification="metric.py:gain")
     exported: Any = SimpleNamespace(events=events, settings=SimpleNamespace(metric=metric))
     sentence = "The code of the metric file differs from the code that gave the recorded scores."
     recorded = hashlib.sha256(b"code").hexdigest()
-    for code, digest, said in (
+    for code, digest, sentences in (
         (None, "2", []), ("code", "2", [sentence]), ("code", recorded, []),
     ):  # fmt: skip
         events[0].payload["metric_sha256"] = digest
         monkeypatch.setattr(verify, "metric_code", lambda *_, code=code: code)
-        assert list(verify._other_metric(exported, none)) == said
+        assert list(verify._other_metric(exported, none)) == sentences
 
 
 def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_with_labels(
@@ -220,8 +212,8 @@ def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_wit
         monkeypatch.setattr(
             verify, "phases_by_board", lambda *_, phases=phases: {"shown": phases, "all": phases}
         )
-        said = list(verify._lacking_boards_over_phases(exported, exported, roster))
-        assert said == ["result.json lacks the board all."] * missing, (phases, labelled)
+        sentences = list(verify._lacking_boards_over_phases(exported, exported, roster))
+        assert sentences == ["result.json lacks the board all."] * missing, (phases, labelled)
     counting["dev"] = counting["final"] = {"host"}
     monkeypatch.setattr(verify, "phases_by_board", lambda *_: {"all": ("dev", "final")})
     monkeypatch.setattr(verify, "rows_with_labels", lambda *_: np.array([True]))
@@ -238,7 +230,7 @@ RECORDED: dict[int, dict[str, Any]] = {
         (4, "Cats", 0.25, "accepted", False, 4),
         (5, "zero", 0.5, "accepted", False, 5),
         (6, "Dogs", 0.9, "withdrawn", False, 6),
-        (7, "Dogs", 0.9, "accepted", False, 6),  # carried from the one that was withdrawn
+        (7, "Dogs", 0.9, "accepted", False, 6),  # carried from the withdrawn submission
         (8, "Cats", 0.9, "accepted", True, 8),
         (9, "Eels", None, "accepted", False, 9),
     )
@@ -249,11 +241,12 @@ PUBLIC_BOARD = """rank,team,score,submission,n_submissions,baseline,brackets
 3,Cats,0.25,4,2,False,
 ,zero,0.5,5,1,True,
 """
+N_SUBMISSIONS = Counter(Ants=2, Bees=1, Cats=2, zero=1)
 UNRECORDED = "public.csv lists the team {}, which has no released submission."
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "sentences"),
     [
         ("", "", []),
         ("1,Bees", "2,Bees", []),  # a tie that other scores decide
@@ -293,28 +286,33 @@ UNRECORDED = "public.csv lists the team {}, which has no released submission."
     ],
 )  # fmt: skip
 def test_each_contradiction_of_a_public_board_is_a_sentence(
-    tmp_path: Path, before: str, after: str, said: list[str]
+    tmp_path: Path, before: str, after: str, sentences: list[str]
 ) -> None:
     (tmp_path / "public.csv").write_text(PUBLIC_BOARD.replace(before, after, 1))
     exported = replace(
         claims_of(), folder=tmp_path, settings=Settings.of(metric="f1", baseline="zero"),
         result={"greater_is_better": True, "standings": []},
     )  # fmt: skip
-    sent = Counter(Ants=2, Bees=1, Cats=2, zero=1)
-    assert list(contradictions._of_public_board(exported, RECORDED, sent)) == said
-    if not said and not before:
-        losses = replace(exported, result={"greater_is_better": False, "standings": []})
-        assert list(contradictions._of_public_board(losses, RECORDED, sent)) == [
-            "public.csv: Ants is not listed with its best released score.",
-            *(
-                f"public.csv: the rank of {team} does not follow from the scores."
-                for team in ("Ants", "Bees", "Cats")
-            ),
-        ]
+    assert list(contradictions._of_public_board(exported, RECORDED, N_SUBMISSIONS)) == sentences
+
+
+def test_a_public_board_of_losses_has_the_lowest_score_first(tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_text(PUBLIC_BOARD)
+    exported = replace(
+        claims_of(), folder=tmp_path, settings=Settings.of(metric="f1", baseline="zero"),
+        result={"greater_is_better": False, "standings": []},
+    )  # fmt: skip
+    assert list(contradictions._of_public_board(exported, RECORDED, N_SUBMISSIONS)) == [
+        "public.csv: Ants is not listed with its best released score.",
+        *(
+            f"public.csv: the rank of {team} does not follow from the scores."
+            for team in ("Ants", "Bees", "Cats")
+        ),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "finals", "said"),
+    ("before", "after", "finals", "sentences"),
     [
         ("", "", {}, []),
         ("1,Ants", "1,Bees", {}, [
@@ -331,7 +329,7 @@ def test_each_contradiction_of_a_public_board_is_a_sentence(
             "submissions.csv lacks submission 3, which events.jsonl records.",
             "submissions.csv has submission 13, which events.jsonl does not record.",
         ]),
-        ("3,Bees", "12,Bees", {}, [  # the event of a repair says that it is lost
+        ("3,Bees", "12,Bees", {}, [  # a repair recorded that submission 12 was lost
             "submissions.csv lacks submission 3, which events.jsonl records.",
         ]),
         ("3,Bees", f"{'9' * 13},Bees", {}, [
@@ -360,7 +358,7 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
     before: str,
     after: str,
     finals: dict[str, list[int]],
-    said: list[str],
+    sentences: list[str],
 ) -> None:
     text = "submission,team,released,status,late\n" + "".join(
         f"{number},{RECORDED[number]['team']},{RECORDED[number]['released']},accepted,False\n"
@@ -372,20 +370,12 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
     recorded = {number: RECORDED[number] for number in (1, 2, 3)} | {
         20: {**RECORDED[4], "phase": "dev"}
     }
-    repair = Event(
-        1,
-        "2026-03-01",
-        actor="host",
-        kind="repair",
-        payload={"lost_submissions": [12]},
-        previous="",
-        hash="",
-    )
+    repair = event_of(1, "repair", {"lost_submissions": [12]})
     exported = replace(
         claims_of(), folder=tmp_path, events=(repair,), result={"standings": []},
         finals=finals or {"Ants": [1, 2], "Bees": [3]},
     )  # fmt: skip
-    assert list(contradictions._of_submissions(exported, recorded)) == said
+    assert list(contradictions._of_submissions(exported, recorded)) == sentences
 
 
 def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
@@ -401,7 +391,7 @@ def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
         "result.json: submission {} of the team {} does not count in the phase {} according to "
         "events.jsonl."
     )
-    for files, said in (
+    for files, sentences in (
         (good, []),
         ({}, []),
         ({**good, "dev": {"Ants": 1}}, [
@@ -421,7 +411,7 @@ def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
     ):  # fmt: skip
         finding = {"analysis": "board all", "document": {"round_files": files}}
         exported = replace(claims_of(), result={"findings": [finding]})
-        assert list(contradictions._of_rounds(exported, recorded)) == said
+        assert list(contradictions._of_rounds(exported, recorded)) == sentences
 
 
 def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
@@ -440,23 +430,11 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
         finalized: dict[str, Any] | None = payload, recorded: str | None = settings
     ) -> Claims:
         events = [
-            Event(1, "2026-03-01", actor="host", kind="finalized",
-                  payload={**payload, "phase": "dev"}, previous="", hash=""),
-            Event(2, "2026-03-01", actor="host", kind="configuration",
-                  payload={"facts": {"meta": {"settings": recorded}}}, previous="", hash=""),
-        ]  # fmt: skip
+            event_of(1, "finalized", {**payload, "phase": "dev"}),
+            event_of(2, "configuration", {"facts": {"meta": {"settings": recorded}}}),
+        ]
         if finalized is not None:
-            events.append(
-                Event(
-                    3,
-                    "2026-03-01",
-                    actor="host",
-                    kind="finalized",
-                    payload=finalized,
-                    previous="",
-                    hash="",
-                )
-            )
+            events.append(event_of(3, "finalized", finalized))
         return replace(
             claims_of(), folder=tmp_path, recorded_settings=b"{}", result=result,
             finals={"Ants": [1]}, events=tuple(events),
@@ -493,12 +471,12 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
 
 
 def _rows_added(*payloads: dict[str, Any]) -> Claims:
-    """Return the claims of an export with these submissions, and further rows."""
-    return replace(claims_of(), events=tuple(
-        Event(number, "", actor="host", payload=payload, previous="", hash="",
-              kind="submission" if "submission" in payload else ROWS_ADDED)
+    """Return the claims of an export with these events of submissions and of added rows."""
+    events = (
+        event_of(number, "submission" if "submission" in payload else ROWS_ADDED, payload)
         for number, payload in enumerate(payloads, start=1)
-    ))  # fmt: skip
+    )
+    return replace(claims_of(), events=tuple(events))
 
 
 def test_submissions_have_the_rows_that_were_there_before_them() -> None:

@@ -18,6 +18,7 @@ from arena.requests import Request
 from arena.store import Event
 from arena.utils.parallel import NoProgress
 from arena.utils.questions import LONGEST, check_answers
+from event_records import event_of
 from scenario import MANAGER, Scenario, settings_of
 
 QUESTIONS: dict[str, Any] = {
@@ -79,8 +80,7 @@ def test_answers_that_do_not_fit_are_refused(given: dict[str, str], said: str) -
 
 
 def event(number: int, kind: str, team: str, **payload: Any) -> Event:
-    facts = (number, "2026-03-01T12:00:00+00:00", "host", kind)
-    return Event(*facts, {"team": team, **payload}, "", "")
+    return event_of(number, kind, {"team": team, **payload})
 
 
 def test_the_last_answer_of_a_team_counts_by_any_name() -> None:

@@ -11,27 +11,15 @@ import pytest
 from arena.competition.exports.receipts import check_hash, receipt_problems
 from arena.competition.record.teams import RENAMED
 from arena.errors import InputError, UsageError
-from arena.store import Event
+from event_records import event_of
 
 SENT, ADDED, OTHER = "a1" * 32, "b2" * 32, "c3" * 32
 ANSWER = {"submission": 1, "team": "ant", "status": "accepted", "released": 0.5}
 
 
-def event(number: int, kind: str, payload: dict[str, Any], digest: str) -> Event:
-    return Event(
-        number,
-        "2026-03-01T12:00:00+00:00",
-        "host",
-        kind,
-        payload=payload,
-        previous="",
-        hash=digest,
-    )
-
-
 EVENTS = [
-    event(1, "submission", ANSWER, SENT),
-    event(2, RENAMED, {"team": "ant", "to": "owl"}, ADDED),
+    event_of(1, "submission", ANSWER, digest=SENT),
+    event_of(2, RENAMED, {"team": "ant", "to": "owl"}, digest=ADDED),
 ]
 LOST = f"The record does not contain the event {OTHER[:12]}…: an event at or before it was"
 

@@ -12,7 +12,7 @@ from arena.competition.record import adopted_settings
 from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.record.teams import RENAMED, Teams
 from arena.errors import InputError, PluginError
-from arena.store import Event
+from event_records import event_of
 from scenario import MANAGER, Scenario, settings_of
 
 BRACKETS = {"of": "team", "brackets": True}
@@ -89,15 +89,7 @@ def test_a_plugin_that_is_required_must_be_there_at_the_start(scenario: Scenario
 def test_a_team_that_was_renamed_is_no_baseline(
     monkeypatch: pytest.MonkeyPatch, baselines: list[str]
 ) -> None:
-    renamed = Event(
-        1,
-        "",
-        actor="host",
-        kind=RENAMED,
-        payload={"team": "old", "to": "new"},
-        previous="",
-        hash="",
-    )
+    renamed = event_of(1, RENAMED, {"team": "old", "to": "new"})
     ledger = SimpleNamespace(teams=lambda: Teams.of([renamed]))
     monkeypatch.setattr(adopted_settings, "Ledger", lambda _: ledger)
     store: Any = SimpleNamespace(meta=lambda _: settings_of().model_dump_json())

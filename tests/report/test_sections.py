@@ -30,10 +30,10 @@ from arena.simulation.ranks.outcome import RankQuantiles, WinFrequency
 from arena.simulation.ranks.scores import ModelScores
 from arena.simulation.ranks.study import RankSimulation, RowsNeeded
 from arena.simulation.requests import RanksRequest
-from arena.store import Event
 from arena.types import Finding
 from arena.utils.formatting import BoardDisplay
 from board_results import a_result
+from event_records import event_of
 
 
 @pytest.mark.parametrize(
@@ -751,8 +751,7 @@ def test_what_changed_while_a_competition_ran_is_told(
     kind: str, payload: dict[str, Any], said: str | None
 ) -> None:
     time = "2026-03-01T12:30:45.000000+00:00"
-    event = Event(7, time, actor="host", kind=kind, payload=payload, previous="", hash="")
-    section = history_section([event])
+    section = history_section([event_of(7, kind, payload, time=time)])
     if said is None:
         assert section is None
         return

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from arena.store import Incoming, Store
 from arena.store.digests import document_digest
-from arena.store.events import Event, TimeCheck, canonical_json
+from arena.store.events import TimeCheck, canonical_json
+from event_records import event_of
 from thinned import examples
 
 TIME = datetime(2026, 3, 1, 14, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -195,9 +196,7 @@ def test_time_that_runs_backwards_names_the_event_before_which_it_is(
     check = TimeCheck()
     for sequence, (minutes, payload) in enumerate(times, start=1):
         time = (TIME + timedelta(minutes=minutes)).isoformat()
-        check.add(
-            Event(sequence, time, actor="host", kind="note", payload=payload, previous="", hash="")
-        )
+        check.add(event_of(sequence, "note", payload, time=time))
     named = [re.findall(r"event (\d+) \(note", problem) for problem in check.problems]
     assert named == [[str(event), str(before)] for event, before in events_before]
 
@@ -215,17 +214,7 @@ def test_a_submission_of_a_program_has_the_time_at_which_it_was_received(seconds
         start=1,
     ):
         time = (TIME + timedelta(seconds=later)).isoformat()
-        check.add(
-            Event(
-                sequence,
-                time,
-                actor="host",
-                kind=kind,
-                payload={"program": program},
-                previous="",
-                hash="",
-            )
-        )
+        check.add(event_of(sequence, kind, {"program": program}, time=time))
     assert [problem.partition(" has ")[0] for problem in check.problems] == ["Event 4"] * seconds
 
 
