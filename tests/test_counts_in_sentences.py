@@ -20,7 +20,7 @@ _CONSTANT = re.compile(r"(\w+\.)*_?[A-Z][A-Z_]*")
 
 
 def _counts(path: Path) -> Iterator[str]:
-    """Yield the counts of a module whose noun is always in the plural."""
+    """Yield the f-string counts of a module that a fixed plural noun follows."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.JoinedStr):
             continue

@@ -99,7 +99,9 @@ def main() -> None:
                 create(folder / way, History(0, 1, N_ROWS))
             sizes["singly"][name] = singly(folder / "singly" / "c", files)
             sizes["in_bulk"][name] = in_bulk(folder / "in_bulk" / "c", folder / "files")
-        print(json.dumps({name: {way: own[name] for way, own in sizes.items()}}), flush=True)
+        print(
+            json.dumps({name: {way: of_name[name] for way, of_name in sizes.items()}}), flush=True
+        )
     print(json.dumps({"benchmark": "bytes", "submissions": n_files, "rows": N_ROWS, **sizes}))
 
 

@@ -89,7 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     need("distributed", "dask")
     need("ray", "ray")
-    own = options.tasks * options.seconds
+    task_seconds = options.tasks * options.seconds
     ratios: dict[str, dict[str, float]] = {}
     for name, opened in ENGINES.items():
         least = {"waiting": math.inf, "computing": math.inf}
@@ -99,11 +99,11 @@ def main() -> None:
             times(engine, wait, WORKERS, 0.5)  # so long that no worker is given both
             for _ in range(options.repeats):
                 elapsed, _ = times(engine, wait, options.tasks, options.seconds)
-                least["waiting"] = min(least["waiting"], elapsed / (own / WORKERS))
+                least["waiting"] = min(least["waiting"], elapsed / (task_seconds / WORKERS))
                 _, used = times(engine, compute, options.tasks, options.seconds)
-                if used < 0.75 * own:
+                if used < 0.75 * task_seconds:
                     raise SystemExit(f"Not all processes of {name} were seen.")
-                least["computing"] = min(least["computing"], used / own)
+                least["computing"] = min(least["computing"], used / task_seconds)
         ratios[name] = {run: round(ratio, 3) for run, ratio in least.items()}
         print(f"{name}: {ratios[name]}", flush=True)
     result = {

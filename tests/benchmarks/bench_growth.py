@@ -229,7 +229,7 @@ def measured(
         file = Path(scratch) / "predictions.csv"
         for number in range(repeats + 1):
             write_submission(file, predictions(rows, 0.4, secrets.randbits(32)))
-            for own, folder in zip(costs, (nowhere, *competitions), strict=True):
+            for seconds_of, folder in zip(costs, (nowhere, *competitions), strict=True):
                 submit = ("submit", file, "-t", team, "-C", folder, "--json")
                 commands = {
                     "submit": submit,
@@ -240,7 +240,7 @@ def measured(
                     seconds = processor_seconds(*command, code=int(folder == nowhere))
                     # The first opens the journal and warms the caches of the disk.
                     if number or not repeats:
-                        own[name] = min(own.get(name, seconds), seconds)
+                        seconds_of[name] = min(seconds_of.get(name, seconds), seconds)
     return costs
 
 
@@ -316,7 +316,7 @@ def main() -> None:
         "submit_rank_scope_ratio": ("submit", "rank"),
     }
     result: dict[str, Any] = {name: ratio(*of) for name, of in ratios.items() if of[1] in scopes}
-    longest = [own["submit"] for (length, *_), own in costs.items() if length == lengths[-1]]
+    longest = [cost["submit"] for (length, *_), cost in costs.items() if length == lengths[-1]]
     result |= {"submissions": lengths, "teams": options.teams}
     result |= {"submit_seconds": round(max(longest), 3)}
     print(json.dumps(result))

@@ -101,10 +101,10 @@ def bare(trained):
                 rows.validation.features, rows.validation.target, params=ALWAYS
             ).construct()
             datasets[place] = first, second
-        own, validation = datasets[place]
+        training, validation = datasets[place]
         model = lightgbm.train(
             {**settings, **ALWAYS},
-            own,
+            training,
             num_boost_round=fixed["rounds"],
             valid_sets=[validation],
             callbacks=[lightgbm.early_stopping(fixed["patience"], verbose=False)],

@@ -95,7 +95,7 @@ class RecordedCommands:
 
 MODULES = {"import": "import_"}
 LOAD = functools.cache(InstalledCommand.load)
-"""Making a command of its function takes a fifth of a call."""
+"""Converting a function into a command takes a fifth of the time of a call."""
 
 
 @pytest.fixture
@@ -286,8 +286,10 @@ def test_commands_for_repair_and_backup_call_and_print_as_kept(commands: Recorde
     commands.check_kept("calls-of-folders.txt")
 
 
-def test_whether_a_file_can_be_read_is_found_by_reading_it(commands: RecordedCommands) -> None:
-    """What the system says of permissions is not the answer of every file system."""
+def test_commands_learn_whether_a_file_is_readable_by_reading_it(
+    commands: RecordedCommands,
+) -> None:
+    """The permissions that the system reports do not hold on every file system."""
     commands.monkeypatch.setattr("os.access", lambda *_: False)
     for name in ("s.csv", "t.csv", "v.csv"):
         (commands.folder / name).touch()
@@ -299,7 +301,7 @@ def test_whether_a_file_can_be_read_is_found_by_reading_it(commands: RecordedCom
         assert commands.lines[-1] != "[2]\n"
 
 
-def test_score_exits_with_one_if_nothing_counts_or_is_strict_and_something_does_not(
+def test_score_fails_without_a_ranked_team_or_with_a_rejected_file_if_strict(
     commands: RecordedCommands,
 ) -> None:
     commands.function("cli.commands.score.show_result")
@@ -314,7 +316,7 @@ def test_score_exits_with_one_if_nothing_counts_or_is_strict_and_something_does_
         commands.function("cli.commands.score.score_files", result)
         commands.run(f"score s.csv t.csv --metric mae {option}")
         assert commands.lines[-1] == f"[{code}]\n", (standings, rejected, option)
-        assert ("No submission could be ranked" in commands.lines[-2]) is not bool(standings)
+        assert ("No submission could be ranked" in commands.lines[-2]) == (not standings)
 
 
 def test_serve_calls_and_prints_as_kept(commands: RecordedCommands) -> None:
@@ -479,7 +481,7 @@ def test_plans_and_outputs_of_results_are_made_as_kept(commands: RecordedCommand
         commands.function(f"report.plan.{name}_report", charts)
     commands.function("report.terminal.print_report")
     commands.function("cli.reporting.console", RecordedObject(lines, {}, {}))
-    commands.function("report.page", "é" * 30)  # of two bytes each
+    commands.function("report.page", "é" * 30)  # 60 bytes
     commands.function("report.write_file")
     commands.function("report.write_charts", ["file"] * 1_200)
     patch.setattr("arena.cli.reporting.picture_of", recorded_function(lines, "picture", "data:"))
@@ -604,12 +606,12 @@ def test_files_are_submitted_here_or_to_a_server_as_kept(commands: RecordedComma
         {**state, "status": "waiting", "score": None},
         {**state, "status": "rejected"},
     )
-    for sent, waited, options in (
+    for first_state, last_state, options in (
         (state, None, "--key k --phase one --answer q=b"), (waiting, state, "--wait 2"),
         (waiting, waiting, "--json"), (waiting, rejected, ""),
         ({**state, "rounds": [rejected]}, None, ""), (rejected, None, "--json"),
     ):  # fmt: skip
-        commands.object("client.Client", submit=sent, wait=waited)
+        commands.object("client.Client", submit=first_state, wait=last_state)
         commands.run(f"submit f.csv --to http://a/race --token-file token {options}")
     for options in (
         "--to http://a", "--to http://a --token-file none", "--to http://a --token-file bytes",
@@ -779,10 +781,12 @@ def test_init_says_what_was_made_as_kept(
     commands: RecordedCommands, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = "arena.cli.commands.init"
-    noted: list[Any] = []
+    calls: list[Any] = []
 
-    def protection_notes(_: Any, solution: Any, **given: Any) -> list[str]:
-        noted.append((given["has_public_rows"], given["phase"]))
+    def protection_notes(
+        _: Any, solution: Any, *, has_public_rows: bool, phase: str, **__: Any
+    ) -> list[str]:
+        calls.append((has_public_rows, phase))
         return ["It is not protected."]
 
     for name, answer in (
@@ -805,8 +809,8 @@ def test_init_says_what_was_made_as_kept(
             pending_labels=lambda *, private: "pending" if n_pending > 1 else None,
         )  # fmt: skip
         questions = {
-            key: SimpleNamespace(choices=choices, required=required, shown=shown)
-            for key, choices, required, shown in (
+            key: SimpleNamespace(choices=choices, required=required, shown=shown_to)
+            for key, choices, required, shown_to in (
                 ("a", ['x "$y"', "z"], True, "board"), ("b", [], True, "board"),
                 ("c", [], False, "board"), ("d", [], True, "organiser"),
             )
@@ -830,7 +834,7 @@ def test_init_says_what_was_made_as_kept(
     say("p" + "q" * 1_200 + "iii", n_pending=2, phases=1)
     say("qqi", n_pending=1, phases=2)
     say("qi", has_rows=False)
-    assert noted == [(True, ""), (True, "one"), (False, "one"), (False, "")]
+    assert calls == [(True, ""), (True, "one"), (False, "one"), (False, "")]
     commands.check_kept("made-competitions.txt")
 
 

@@ -140,7 +140,7 @@ def test_a_disk_that_is_full_or_read_only_is_told_in_a_line(here: Path, small_di
         assert (called.returncode, called.stdout) == (1, "")
         assert len(called.stderr.splitlines()) == 1
         assert "Free some space" in called.stderr
-    assert call("audit").returncode == 0  # to look takes no room
+    assert call("audit").returncode == 0  # an audit writes nothing
     (small_disk / "filler").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for command in (

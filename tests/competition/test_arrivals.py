@@ -219,7 +219,7 @@ def read(folder: Path, content: str) -> Solution:
 
 
 def test_labels_of_a_file_fill_the_rows_that_lack_one(tmp_path: Path) -> None:
-    """One is repeated, one is still to come, and one is of a row that does not count."""
+    """The file also repeats a known label, and has a label for an ignored row and a missing one."""
     stored = read(tmp_path, STORED)
     assert stored.pending.tolist() == [False, True, True, False, False, True]
     some = read(tmp_path, "id,y,Usage\nc,4,Private\ne,9,Public\na,1.5,Public\nf,,Private\n")

@@ -180,7 +180,7 @@ def test_a_check_that_fails_is_named_without_what_it_may_quote(
 
 
 def test_a_board_is_reversed_if_its_best_area_is_far_below_one_half() -> None:
-    """Of 3 positive and 4 negative rows random predictions have a standard error of sqrt(8/144)."""
+    """Random predictions of 3 positive and 4 negative rows have standard error sqrt(8/144)."""
     classes = ("benign", "malignant")
     usage = np.arange(9) < 7
     two: Any = SimpleNamespace(
@@ -194,7 +194,7 @@ def test_a_board_is_reversed_if_its_best_area_is_far_below_one_half() -> None:
         "other class."
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reversed_scores, "_FAR", 1.5)  # with four no area of so few rows is far
+        patch.setattr(reversed_scores, "_FAR", 1.5)  # 4 standard errors exceed 0.5 here
         below = np.nextafter(bound, 0)
         assert reversed_board("roc_auc", below, two, usage) == warning
         assert reversed_board("roc_auc(average=macro)", below, two, usage) == warning
@@ -222,14 +222,14 @@ def test_a_board_without_a_score_says_what_it_waits_for() -> None:
     )
     no_row = "No row is public: no score is shown before the result is published."
     no_file = "No score was released yet: send a first file by `arena submit`."
-    hidden, shown = (np.array([usage] * 2, np.uint8) for usage in (Usage.PRIVATE, Usage.PUBLIC))
+    private, public = (np.array([usage] * 2, np.uint8) for usage in (Usage.PRIVATE, Usage.PUBLIC))
     for labelled, phases, usage, n_public, sentence in (
-        (0, {}, shown, 2, no_label),
-        (1, {}, hidden, 1, no_file),
-        (None, {}, hidden, 1, no_file),  # without phases the outline tells
-        (None, {}, shown, 0, no_row),
-        (None, {"dev": None}, shown, 0, no_file),
-        (None, {"dev": None}, hidden, 1, no_row),
+        (0, {}, public, 2, no_label),
+        (1, {}, private, 1, no_file),
+        (None, {}, private, 1, no_file),  # without phases, the stored number of public rows counts
+        (None, {}, public, 0, no_row),
+        (None, {"dev": None}, public, 0, no_file),
+        (None, {"dev": None}, private, 1, no_row),
     ):
         pending = None if labelled is None else SimpleNamespace(n_rows=labelled)
         outline = SimpleNamespace(n_public=n_public)

@@ -65,7 +65,7 @@ FAILURES = {
     INFINITE: "moody has no finite value.",
     UNDEFINED: "a class is missing",
 }
-"""What the organiser is told of a file whose first prediction is one of these."""
+"""Which sentence the organiser reads, by the first prediction of a submission."""
 
 
 @dataclass(frozen=True)
@@ -93,26 +93,36 @@ class Plugin:
         return [Fails()]
 
 
+def raises(error: type[BaseException]) -> Callable[..., None]:
+    def call(*_: Any, **__: Any) -> None:
+        raise error("no")
+
+    return call
+
+
 def test_a_team_learns_of_the_private_rows_only_what_the_metric_refuses_for_any_labels(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows 0 to 3 are public and row 4 private: its mood is the first one of its split."""
+    """Rows 0 to 3 are public, row 4 is private. The metric fails by the first row of a split."""
     metric = Moody()
     judged = Judge(FIVE_ROWS, metric, "mine").judge
     private_rows = judged(np.array([FINE, 9, 9, 9, RAISES], float)[:, np.newaxis], "a file")
-    assert (private_rows, metric.calls) == (Judgement(0.5), [0.0])  # arena has checked the cells
+    assert (private_rows, metric.calls) == (
+        Judgement(0.5),
+        [0.0],
+    )  # for a metric of arena, the public rows are enough
     metric.calls.clear()
-    # Only the judge takes it for a foreign metric: no process is started.
+    # Only the judge treats the metric as a foreign one: no process is started for it.
     monkeypatch.setattr(judging, "traits_of", lambda metric: MetricTraits(time_limit=60.0))
     for moods, expected in (
         ((FINE, FINE), Judgement(0.5)),
         ((REFUSES, FINE), Judgement(fault=Fault("refused by the metric", WORDS))),
-        # All rows together are fine: the text may depend on the split, or on its labels.
+        # The metric accepts all rows together, so its message may depend on private labels.
         ((FINE, REFUSES), Judgement(0.5, detail="On the private rows: refused")),
-        *(((mood, FINE), Judgement(fault=COULD_NOT_BE_SCORED, detail=said))
-          for mood, said in FAILURES.items()),
-        *(((FINE, mood), Judgement(0.5, detail=f"On the private rows: {said}"))
-          for mood, said in FAILURES.items()),
+        *(((mood, FINE), Judgement(fault=COULD_NOT_BE_SCORED, detail=sentence))
+          for mood, sentence in FAILURES.items()),
+        *(((FINE, mood), Judgement(0.5, detail=f"On the private rows: {sentence}"))
+          for mood, sentence in FAILURES.items()),
     ):  # fmt: skip
         caplog.clear()
         public, private = moods
@@ -123,7 +133,7 @@ def test_a_team_learns_of_the_private_rows_only_what_the_metric_refuses_for_any_
             expected.detail.startswith("On the private rows: ")
         )
         assert len(caplog.records) == bool(expected.detail)
-    for error in (MetricError, PluginError):  # of arena's own metrics, and of a broken plugin
+    for error in (MetricError, PluginError):  # from a metric of arena or of a plugin
         monkeypatch.setattr(judging, "full_scores", raises(error))
         judgement = judged(np.zeros((5, 1)), "a file")
         assert judgement.fault == COULD_NOT_BE_SCORED
@@ -250,11 +260,7 @@ def test_what_fails_before_it_is_scored_has_used_no_place(
 ) -> None:
     with scenario.create(total=1) as competition:
         with monkeypatch.context() as patched:
-
-            def interrupted(*_: Any, **__: Any) -> None:
-                raise KeyboardInterrupt
-
-            patched.setattr(Transaction, "find_first_submission", interrupted)
+            patched.setattr(Transaction, "find_first_submission", raises(KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt):
                 send(competition, tmp_path, FINE)
         assert [event.kind for event in competition.events()] == ["created"]
@@ -335,13 +341,6 @@ def test_a_new_name_that_looks_like_another_one_is_said_once(
     assert "A" in warnings[0]
 
 
-def raises(error: type[BaseException]) -> Callable[..., None]:
-    def call(*_: Any, **__: Any) -> None:
-        raise error("no")
-
-    return call
-
-
 def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
     tmp_path: Path, scenario: Scenario, plugin: Plugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,7 +349,10 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         unscored = send(competition, tmp_path, RAISES)
         again = send(competition, tmp_path, RAISES)
         assert (again, again.known) == (unscored, True)
-        for error in (KeyboardInterrupt, StoreError):  # what the store cannot keep uses no place
+        for error in (
+            KeyboardInterrupt,
+            StoreError,
+        ):  # a submission that is not stored is not counted
             with monkeypatch.context() as patched:
                 patched.setattr(Judge, "judge", raises(error))
                 with pytest.raises(error):
@@ -369,13 +371,8 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         (failed,) = (event.payload for event in events if event.kind == "submission failed")
     assert [payload["team"] for payload in payloads] == ["a", "a", "a", "b", "b"]
     assert [payload.get("stored_as") for payload in payloads] == [None, None, None, "a", "a"]
-    assert ["for_organiser" in payload for payload in payloads] == [
-        False,
-        True,
-        False,
-        False,
-        False,
-    ]
+    reported = [number for number, payload in enumerate(payloads, 1) if "for_organiser" in payload]
+    assert reported == [2]
     assert (failed["team"], failed["file"]) == ("a", "0-0.csv")
 
 

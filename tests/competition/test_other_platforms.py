@@ -134,9 +134,9 @@ def test_a_challenge_becomes_phases_with_its_ways_of_showing_scores(tmp_path: Pa
         ((1,), None, "hidden"),
         ((2,), None, "own"),
         ((2,), False, "own"),
-        ((1, 2), None, "own"),  # of several splits that which shows most
+        ((1, 2), None, "own"),  # the most visible split decides
         ((1, 2, 3), None, "board"),
-        ((4,), None, "board"),  # an unknown one
+        ((4,), None, "board"),  # an unknown visibility
     ],
 )
 def test_a_phase_shows_scores_as_its_splits_do(

@@ -534,7 +534,7 @@ def test_the_chosen_figures_of_runs_are_shown_with_their_range_over_all_runs() -
     ]
     again = [
         event(submission=1, run={"end": "ok", "seconds": 15.49}),
-        event(submission=1, run={"end": "time", "seconds": 60.0}),  # it did not end well
+        event(submission=1, run={"end": "time", "seconds": 60.0}),  # failed runs do not count
     ]
     seconds = {
         1: {"seconds": 12.0, "seconds_low": 12.0, "seconds_high": 15.0},
@@ -588,7 +588,7 @@ def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyP
 
 
 def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: Path) -> None:
-    """Each of them by itself, and the first of several."""
+    """Each fault alone; of several faults, the first one is reported."""
     runner = json.loads(add_runner(tmp_path, "r-1").read_text())
     assert add_runner(tmp_path, "r-1").read_text() == json.dumps(runner)
     assert token_digests(tmp_path) == {"r-1": hashlib.sha256(runner["token"].encode()).hexdigest()}
@@ -609,9 +609,9 @@ def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: 
         "sandbox": "bwrap", "versions": {"a": "1"}, "limits": {"seconds": 9}, "started": "now",
     }  # fmt: skip
 
-    def run(given: Mapping[str, Any], *, key: str = runner["key"], **named: Any) -> ProgramRun:
-        signature = signature_of(given, bytes.fromhex(key))
-        return run_of(state, program, given, signature, **{"output": output, **named})
+    def run(result: Mapping[str, Any], *, key: str = runner["key"], **changes: Any) -> ProgramRun:
+        signature = signature_of(result, bytes.fromhex(key))
+        return run_of(state, program, result, signature, **{"output": output, **changes})
 
     about = {
         key: good[key]
@@ -627,7 +627,7 @@ def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: 
     another = "The result is that of another program."
     changed = "The runner had other inputs, or another environment, than the competition has now."
     damaged = "The output was changed or damaged after the runner sent it."
-    for fields, named, reason in (
+    for fields, changes, reason in (
         ({"end": "lost", "runner": "x"}, {}, "Two runners were lost with this program."),
         *(
             ({"runner": name}, {},
@@ -650,7 +650,7 @@ def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: 
         ({}, {"output": None}, damaged),
         ({"output_sha256": "ab"}, {}, damaged),
     ):  # fmt: skip
-        lost = run({**good, **fields}, **named)
+        lost = run({**good, **fields}, **changes)
         assert lost == ProgramRun.lost(reason), reason
 
 

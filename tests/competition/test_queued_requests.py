@@ -516,7 +516,7 @@ def test_a_group_is_of_the_first_files_that_are_there_and_not_too_large_together
 def test_files_are_read_up_to_the_first_that_cannot_be_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One whose process ended is read once more, alone."""
+    """A file whose reader process crashed is read once more, alone."""
     good, crashed = (
         ReadFile(
             SubmissionFile("a", Path(), "a.csv"),

@@ -91,7 +91,7 @@ def test_a_board_after_decisions_is_that_of_a_competition_without_the_file(
 def test_a_mechanism_starts_from_the_first_file_of_the_baseline(
     monkeypatch: pytest.MonkeyPatch, teams: tuple[str, ...] | None, expected: list[int]
 ) -> None:
-    """The others follow in their order: also of the baseline, and of two teams."""
+    """The other submissions follow by number, those of the baseline included."""
     history = {1: "a", 2: "zero", 3: "b", 4: "a", 5: "zero"}
     released = []
 

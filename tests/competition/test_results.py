@@ -127,13 +127,13 @@ def test_a_published_result_shows_the_chosen_scores_besides_the_one_that_ranks(
         metric="mae",
         solution=SimpleNamespace(targets=[SimpleNamespace(name=name) for name in ("x", "y")]),
     )
-    for columns, shown in (
+    for columns, scores in (
         ((), ()),
         (("mse",), ("mse",)),
         (("y", "f1", "gone"), ("mae of y", "f1")),
     ):
         final.columns = columns
-        assert results.published_scores(competition) == shown
+        assert results.published_scores(competition) == scores
 
 
 def test_a_combined_board_is_published_with_its_parts_and_without_public_scores(

@@ -46,7 +46,7 @@ MODALITY = SimpleNamespace(sample_cell=lambda column, cells: f"{column}: {'/'.jo
 @pytest.mark.parametrize(
     ("kind", "targets", "columns", "bounds", "truth", "values"),
     [
-        # The first of the classes that a row has which may be shown: the second and the third.
+        # The label is the first class among the public rows, which are the second and the third.
         (PredictionKind.LABEL, (ABC,), ("y",), (0, 1), [0, 2, 1, 0], ["b"]),
         (
             PredictionKind.LABEL, (ABC, YES_NO), ("y", "z"), (0, 1),
@@ -67,9 +67,9 @@ def test_a_sample_has_the_middle_of_the_range_or_the_first_class_that_is_shown(
 ) -> None:
     metric: Any = SimpleNamespace(traits=MetricTraits(prediction_range=bounds), modality=MODALITY)
     cells = np.array(truth, object if kind is PredictionKind.TEXT else int)
-    shown, hidden, ignored = Usage.PUBLIC, Usage.PRIVATE, Usage.IGNORED
-    # Without a public row, those that are ranked.
-    for usage in ((hidden, shown, shown, ignored), (ignored, hidden, hidden, ignored)):
+    public, private, ignored = Usage.PUBLIC, Usage.PRIVATE, Usage.IGNORED
+    # Without public rows, the private rows are used.
+    for usage in ((private, public, public, ignored), (ignored, private, private, ignored)):
         solution: Any = SimpleNamespace(
             kind=kind, columns=columns, truth=cells,
             targets=[Target(name, classes) for name, classes in zip("yz", targets, strict=False)],

@@ -126,8 +126,8 @@ def test_ties_by_a_secondary_metric_need_one() -> None:
 
 
 def test_combined_boards_have_metrics_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secondary, "secondary_metrics", lambda *given: {"f1": "F1"})
-    monkeypatch.setattr(combined_boards, "combined_metrics", lambda *given: {"all": "mean"})
+    monkeypatch.setattr(secondary, "secondary_metrics", lambda *_: {"f1": "F1"})
+    monkeypatch.setattr(combined_boards, "combined_metrics", lambda *_: {"all": "mean"})
     solution: Any = None
     for boards, metrics in (({}, ["F1"]), ({"all": object()}, ["F1", "mean"])):
         settings: Any = SimpleNamespace(board=boards)

@@ -44,15 +44,15 @@ def test_further_faults_are_counted() -> None:
 
 def test_faults_of_two_files_are_added_up() -> None:
     faults = FaultList()
-    made: list[int] = []
+    rows_of_faults: list[int] = []
 
     def make(row: int) -> Fault:
-        made.append(row)
+        rows_of_faults.append(row)
         return Fault("a", f"{row}")
 
     for rows in (range(15), range(15)):
         faults.add_each("a", rows, make)
-    assert len(made) == 20  # only those that are reported
+    assert len(rows_of_faults) == 20  # only reported faults are created
     kept = faults.to_tuple()
     assert [fault.message for fault in kept[:20]] == [*map(str, range(15)), *map(str, range(5))]
     assert kept[20] == Fault("a", "… and 10 more of this kind (a).", count=10)
@@ -111,7 +111,7 @@ LINES: dict[str, tuple[list[Fault], list[str]]] = {
         [*(Fault("a", "Write.", row=row) for row in (1, 2)), Fault("b", "Read.", row=3)],
         ["a (2), such as row 1; row 2: Write.", "row 3: Read."],
     ),
-    "other kinds of equal ones": (
+    "equal messages of two kinds": (
         [Fault(kind, "Write.", row=row) for kind in "ab" for row in (1, 2)],
         ["a (2), such as row 1; row 2: Write.", "b (2), such as row 1; row 2: Write."],
     ),

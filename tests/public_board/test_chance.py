@@ -30,7 +30,7 @@ def test_a_root_of_a_mean_moves_by_its_own_scale() -> None:
     assert chance_difference(METRICS.resolve("roc_auc"), 400, 0.9) is None  # no row values
     assert chance_difference(accuracy, 1, 0.9) is None
     assert chance_difference(accuracy, 400, float("nan")) is None
-    # Of two rows 1.96 * sqrt(2 * 0.9 * 0.1 / 2), to the side on which there is room.
+    # For two rows 1.96 * sqrt(2 * 0.9 * 0.1 / 2), towards the middle of the range of scores.
     for score in (0.1, 0.9):
         assert chance_difference(accuracy, 2, score) == pytest.approx(0.588)
     assert chance_difference(accuracy, 400, 1.0) == pytest.approx(0.0, abs=1e-6)

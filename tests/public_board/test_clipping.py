@@ -34,7 +34,7 @@ def test_the_suggested_bound_is_of_the_public_rows_and_rounded_up() -> None:
     ) == (0, 11)
     assert suggested_clip(MAE, replace(FIVE_ROWS, truth=100 * FIVE_ROWS.truth)) == (0, 1000)
     assert suggested_clip(MAE, replace(FIVE_ROWS, truth=0.01 * FIVE_ROWS.truth)) == (0, 0.1)
-    # Not 5.4, although the sum is a little above 5.3.
+    # Not rounded up to 5.4, although the sum exceeds 5.3 by a rounding error.
     assert suggested_clip(MAE, replace(FIVE_ROWS, truth=0.53 * FIVE_ROWS.truth)) == (0, 5.3)
 
 
@@ -164,7 +164,7 @@ def test_one_row_cannot_make_a_bound_absurd() -> None:
     )
     low, high = suggested_clip(mape, many) or (0, 0)
     assert (low, high < 2) == (0, True)
-    # Where 95 of 100 rows cost nothing, the others count: four times 5 / 100.
+    # 95 of 100 rows have no loss: the bound is four times the mean, 5 / 100.
     assert suggested_clip(MAE, replace(many, truth=np.r_[np.zeros(95), np.ones(5)])) == (0, 0.2)
 
 

@@ -131,17 +131,17 @@ def test_below_each_rank_a_score_counts_as_no_better_than_its_mark(
     log = MemoryLog()
     log.add(1, "a", InstanceRelease("rank 1", Release(0.5, True, {"n": 1}, 0.9)))
     log.add(2, "b", InstanceRelease("rank 2", Release(0.4, True, {"n": 2})))
-    asked: list[Any] = []
+    calls: list[Any] = []
 
-    def answer(*about: Any) -> Release:
-        asked.append(about)
+    def answer(*arguments: Any) -> Release:
+        calls.append(arguments)
         return Release(0.3, improved=False)
 
     per_rank = PerRank(greater_is_better=greater_is_better)
     assert per_rank.release("c", answer, log).instance == "rank 3"
-    assert asked == [({"n": 1}, None, 0), ({"n": 2}, 0.9, 1), ({}, second, 2)]
+    assert calls == [({"n": 1}, None, 0), ({"n": 2}, 0.9, 1), ({}, second, 2)]
     assert per_rank.release("b", answer, log).instance == "rank 2"
-    assert len(asked) == 5
+    assert len(calls) == 5
 
 
 def test_a_baseline_with_the_name_of_a_rank_holds_none() -> None:

@@ -113,8 +113,8 @@ def test_one_row_is_revealed_or_not(name: str, mechanism: str, n_classes: int, r
 
 
 def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() -> None:
-    # The quartiles are -30,000 and -10,000, and 20,000 the width: the other rows get the mid-point,
-    # zero, and 10,000 widths above the upper quartile.
+    # The quartiles are -30,000 and -10,000, so their distance is 20,000. The other rows get the
+    # middle of the quartiles, zero, or a value 10,000 distances above the upper quartile.
     metric, full = MANAGER.metrics.resolve("mse"), MANAGER.mechanisms.resolve("full")
     truth = np.array([-3e4, -3e4, -1e4, -1e4])
     designs = list(revealed._Oracle(metric, full, truth, 0, teams=1, scope="team").designs())
@@ -123,8 +123,8 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     targets = np.stack([design.targets for design in designs])
     assert targets[:, :2].tolist() == np.stack([steps - 3e4, 2 * steps - 3e4], axis=1).tolist()
     assert targets.shape == (15, 10)
-    assert targets.max() == 1e12  # 512 times 2e10 is more
-    # Where the quartiles are equal, the extremes are told apart.
+    assert targets.max() == 1e12  # the bound, as 512 times 2e10 exceeds it
+    # Where the quartiles are equal, the minimum and the maximum are used instead.
     rare = np.array([5.0, 5.0, 5.0, 5.0, 9.0])
     oracle = revealed._Oracle(metric, full, rare, 0, teams=1, scope="team")
     assert next(oracle.designs()).targets[0] == 5.0
@@ -132,28 +132,28 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
 
 
 def test_each_team_of_one_person_has_chance_of_its_own_and_their_mean_counts() -> None:
-    seen: list[tuple[int, float]] = []
+    draws: list[tuple[int, float]] = []
 
     class Draws:
         name = "draws"
 
         def release(self, state: Any, evaluation: Any, rng: Any) -> Release:
-            seen.append((evaluation.submission, float(rng.random())))
+            draws.append((evaluation.submission, float(rng.random())))
             return Release(evaluation.score + evaluation.submission, improved=True)
 
     accuracy, labels = MANAGER.metrics.resolve("accuracy"), np.array([0, 1, 1, 0])
     oracle = revealed._Oracle(accuracy, Draws(), labels, 2, teams=3, scope="team")
     assert oracle._released(labels, labels[::-1], (1, 0)) == 1 + 2  # the mean of 2, 3 and 4
-    assert [submission for submission, _ in seen] == [1, 2, 3]
-    assert len({drawn for _, drawn in seen}) == 3
+    assert [submission for submission, _ in draws] == [1, 2, 3]
+    assert len({number for _, number in draws}) == 3
 
 
 def test_a_label_alone_on_a_board_is_not_asked_for() -> None:
     accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
-    # Of two labels the scores 0 and 1 settle both: one of each two assignments.
+    # With two labels, a score of 0 or 1 reveals both: half of the assignments have such a score.
     for n, rows in ((1, 0.0), (2, 0.5)):
-        shown = rows_revealed(accuracy, full, np.arange(n), 2, targets=1)
-        assert shown.rows == rows
+        revealed_share = rows_revealed(accuracy, full, np.arange(n), 2, targets=1).rows
+        assert revealed_share == rows
 
 
 def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ PAIR = np.array([[0], [1]])
         ([(None, 0), (0.5, 1)], [(None, 0), (0.5, 1)], 1.0, 1.025 / 1.05),
         # Equal scores decide nothing if both labels give them.
         ([(0.5, 0), (0.5, 1)], [(0.5, 0), (0.5, 1)], 0.0, 1 / 2),
-        # One of twenty claims is wrong, which is 5%.
+        # One of twenty claims is wrong, which is the bound of 5%.
         (
             [(0.1, 0), (0.9, 1)],
             [*[(0.1, 0)] * 19, (0.9, 0)],

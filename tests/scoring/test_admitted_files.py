@@ -1,4 +1,4 @@
-"""In which batches the files of a finished competition are stored, and by which keys."""
+"""The batches and the keys with which the files of a finished competition are stored."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def metric_of(kind: PredictionKind, bounds: tuple[float, float]) -> Any:
         (15, 10**6, [15]),
         (16, 10**6, [16, 0]),
         (17, 10**6, [16, 1]),
-        (5, 16, [2, 3, 0]),  # the third is rejected, and takes no memory
+        (5, 16, [2, 3, 0]),  # the rejected third file takes no memory
         (5, 17, [4, 1]),
     ],
 )
-def test_a_batch_has_so_many_files_or_bytes(
+def test_a_batch_ends_at_sixteen_files_or_a_number_of_bytes(
     monkeypatch: pytest.MonkeyPatch, n_files: int, most_bytes: int, batches: list[int]
 ) -> None:
     rejected = ReadSubmission(None, (Fault("empty file", "It is empty."),), "")
@@ -41,11 +41,11 @@ def test_a_batch_has_so_many_files_or_bytes(
         (file, rejected if file == 2 else ReadSubmission(EIGHT_BYTES, (), f"{file}"))
         for file in range(n_files)
     ]
-    stored: list[list[Any]] = []
-    heard: list[str] = []
+    stored_batches: list[list[Any]] = []
+    announced: list[str] = []
 
     def add(batch: list[Any]) -> list[Any]:
-        stored.append(batch)
+        stored_batches.append(batch)
         return [incoming.file for incoming in batch]
 
     def examined(files: Any, *_: Any, **__: Any) -> Any:
@@ -55,12 +55,12 @@ def test_a_batch_has_so_many_files_or_bytes(
     monkeypatch.setattr(admit, "_BATCH_BYTES", most_bytes)
     monkeypatch.setattr(admit, "competition_info", lambda *_: "info")
     store: Any = SimpleNamespace(add_submissions=add)
-    manager: Any = SimpleNamespace(submission_scored=lambda record, *rest: heard.append(record))
+    manager: Any = SimpleNamespace(submission_scored=lambda record, *rest: announced.append(record))
     files: Any = [SubmissionFile("a", Path(), f"{number}.csv") for number in range(n_files)]
     arguments: Any = (store, files, None, metric_of(VALUE, (0, 1)), manager)
     records = admit.admit(*arguments, progress=NoProgress())
-    assert [len(batch) for batch in stored] == batches
-    assert records == heard == [file.name for file in files]
+    assert [len(batch) for batch in stored_batches] == batches
+    assert records == announced == [file.name for file in files]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_batch_has_so_many_files_or_bytes(
         (TEXT, MetricTraits().prediction_range, "ab for gain"),
     ],
 )
-def test_a_file_has_a_key_of_its_own_where_the_rules_are_others(
+def test_the_key_of_a_file_names_the_rules_by_which_it_was_read(
     kind: PredictionKind, bounds: tuple[float, float], key: str | None
 ) -> None:
     for sha256, expected in (("ab", key), ("", None)):

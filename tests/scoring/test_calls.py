@@ -88,7 +88,7 @@ def test_a_metric_is_called_as_often_as_resamples_are_asked_for(
 
 @dataclass(frozen=True)
 class Limited(Mae):
-    """A metric whose calls take so long that they are announced."""
+    """A metric with a time limit: its calls are announced."""
 
     traits: MetricTraits = field(default_factory=lambda: MetricTraits(time_limit=1.0))
 
@@ -105,8 +105,8 @@ PUBLIC = "once for its score, once for its public score"
 
 
 @pytest.mark.parametrize(
-    ("metric", "settings", "said"),
-    [  # three submissions of two teams
+    ("metric", "settings", "announcement"),
+    [  # for three submissions of two teams
         (Counted(), BoardSettings(10), f"8 times|{PUBLIC}, once for the counts of its cases"),
         (Counted(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
         (Limited(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
@@ -130,7 +130,7 @@ PUBLIC = "once for its score, once for its public score"
     ],
 )
 def test_calls_of_a_limited_metric_are_announced(
-    metric: Any, settings: BoardSettings, said: str
+    metric: Any, settings: BoardSettings, announcement: str
 ) -> None:
     announced: list[str] = []
     run: Any = SimpleNamespace(
@@ -143,7 +143,7 @@ def test_calls_of_a_limited_metric_are_announced(
     records: Any = [SimpleNamespace(team=team) for team in "aab"]
     BoardRun._announce(run, records)
     BoardRun._announce(run, [])
-    calls, _, parts = said.partition("|")
+    calls, _, parts = announcement.partition("|")
     assert announced == [
         f"mae_of_rows is going to be called {calls} for 3 submissions; for each {parts}."
     ]
@@ -296,7 +296,7 @@ def test_a_board_has_the_ranks_and_intervals_of_its_ranker_or_none() -> None:
     corrected = analyse(study, BoardSettings(10, workers=1), manager).corrected
     assert (corrected.low, corrected.high) == (0.0625, 0.25)
     assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)
-    assert corrected.estimate == 0.125  # that of the errors is smaller
+    assert corrected.estimate == 0.125  # the best score is the smallest error
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 10])

@@ -146,11 +146,11 @@ def test_a_summary_sums_up_the_cases_of_its_task() -> None:
     ("summary", "others", "sums_up"),
     [
         ([4.5], [[3.0], [6.0]], True),
-        ([4.7], [[3.0], [6.0]], False),  # whole numbers are not rounded
-        ([0.5], [[0.3], [0.6]], False),  # .05 is more than a tenth of the range
+        ([4.7], [[3.0], [6.0]], False),  # the mean 4.5 differs, and whole numbers imply no rounding
+        ([0.5], [[0.3], [0.6]], False),  # the mean 0.45 differs by more than a tenth of the range
         ([0.5], [[0.3], [0.8]], True),
-        ([3.0, 2.0, 1.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # ranks
-        ([1.0, 2.0, 3.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # from the other end
+        ([3.0, 2.0, 1.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # the same ranks
+        ([1.0, 2.0, 3.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], True),  # the reversed ranks
         ([2.0, 3.0, 4.0], [[1.0, 5.0, 9.0], [2.0, 6.0, 10.0]], False),
     ],
 )

@@ -109,7 +109,7 @@ def test_settings_beside_what_is_refused_are_accepted(settings: dict[str, Any]) 
 
 
 def test_notes_on_the_resamples_of_a_board() -> None:
-    """Each by itself, at its bounds: 1 and 2 resamples, 1 and 2 groups, 29 and 30 rows."""
+    """Each note alone, at its bounds: 1 and 2 resamples, 1 and 2 groups, 29 and 30 rows."""
     few = (
         " too few for reliable resampling: treat bootstrap rank ranges, win rates, prize shares "
         "and the corrected best score as rough estimates. Score and rank intervals allow for few "
@@ -119,7 +119,8 @@ def test_notes_on_the_resamples_of_a_board() -> None:
     calls = SimpleNamespace(is_mean=False, influence=object(), groups=50, agreement=0.987)
     mean = replace_in(calls, is_mean=True)
     not_linear = replace_in(calls, influence=None)
-    for n_rows, groups, used, resampling, notes in (
+    arguments: Any
+    for n_rows, groups, used, arguments, notes in (
         (30, None, DEFAULT_RESAMPLES, {}, []),
         (30, None, 2, {"without": "Why."}, ["Ranks are without intervals. Why."]),
         (29, None, DEFAULT_RESAMPLES, {}, [f"29 cases are{few}"]),
@@ -166,8 +167,7 @@ def test_notes_on_the_resamples_of_a_board() -> None:
             clusters=None if groups is None else np.arange(n_rows) % groups,
             metric=SimpleNamespace(name="wrmse"),
         )
-        given: Any = resampling
-        assert _notes(study, Resampling(**given)) == notes
+        assert _notes(study, Resampling(**arguments)) == notes
     assert _notes(None, Resampling(redrawn=1)) == []
 
 

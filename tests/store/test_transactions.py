@@ -348,25 +348,26 @@ def test_corrected_solution_of_other_rows_is_refused(
     assert store.solution() is solution
 
 
-def test_a_long_log_after_an_error_asks_for_a_new_opening(
+def test_a_database_with_a_long_log_is_reopened_after_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "LONGEST_LOG", 3)
     log = tmp_path / "x.wal"
-    asks = database.Database.must_be_reopened.fget
-    assert asks is not None
-    for has_failed, text, asked in (
-        (True, None, False),  # there is no log
+    must_be_reopened = database.Database.must_be_reopened.fget
+    assert must_be_reopened is not None
+    for has_failed, log_text, must_reopen in (
+        (True, None, False),  # without a log
         (True, "abc", False),
         (True, "abcd", True),
         (False, "abcd", False),
     ):
-        if text is not None:
-            log.write_text(text)
-        assert asks(SimpleNamespace(_has_failed=has_failed, _log=log)) == asked
+        if log_text is not None:
+            log.write_text(log_text)
+        store_database = SimpleNamespace(_has_failed=has_failed, _log=log)
+        assert must_be_reopened(store_database) == must_reopen
 
 
-def test_what_was_scored_when_a_process_was_killed_is_not_what_was_stored() -> None:
+def test_an_announced_scoring_was_interrupted_if_nothing_was_stored_of_it() -> None:
     scoring = Scoring("a", "f.csv", "sha", "2026-03-01T12:00:00+00:00")
     same, other = "2026-03-01T13:00:00+01:00", "2026-03-01T12:00:01+00:00"
     for announced, attempts, stored, interrupted in (
