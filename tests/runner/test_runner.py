@@ -448,7 +448,7 @@ def test_a_request_is_repeated_after_pauses_of_at_most_ten_seconds(
 
 
 def test_a_lease_is_prolonged_every_fifteen_seconds_and_given_up_after_a_minute_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = 100.0
     beats: list[float] = []
@@ -457,7 +457,7 @@ def test_a_lease_is_prolonged_every_fifteen_seconds_and_given_up_after_a_minute_
     working = Runner("http://a", KEY, ScriptedSandbox(), "scripted", inputs={}, sample={})
 
     class Event:
-        """The first one is set at the end of a run, and the other one when it is given up."""
+        """Stands for two events: the run has ended, and it is given up."""
 
         def wait(self, seconds: float) -> bool:
             nonlocal now

@@ -41,7 +41,7 @@ def test_runs_without_a_result_are_taken_in_turn(tmp_path: Path) -> None:
         runs.program({"sha256": digest, "run": "3"}, tmp_path / "copy.py")
 
 
-def test_what_is_no_run_is_named_or_passed_over(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_named_or_ignored(tmp_path: Path) -> None:
     runs = WorkFolder(tmp_path)
     place = tmp_path / "3"
     for text, reason in (("{", "cannot be read"), ("[]", "holds no run: copy it again")):

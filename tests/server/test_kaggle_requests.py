@@ -190,7 +190,7 @@ def test_what_there_is_not_is_a_sentence(web: WebSite) -> None:
     assert unknown["message"] == "There is no competition 'nowhere' on this server."
 
 
-def test_what_the_client_is_answered_is_kept(tmp_path: Path) -> None:
+def test_responses_to_the_client_are_kept(tmp_path: Path) -> None:
     deadline = "2026-06-01T12:00:00.250000+00:00"
     also = {"moons": {"title": "", "board": "members", "per_day": None, "deadline": None}}
     web = WebSite(tmp_path, also=also, deadline=deadline, team_size=3)

@@ -309,7 +309,9 @@ def test_a_deadline_within_the_hour_is_said(minutes: int, is_over: bool) -> None
     assert problems == ([sentence] if is_over else [])
 
 
-def test_what_a_sandbox_is_not_known_to_hold_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_names_what_a_sandbox_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     results: list[Any] = []
 
     def last_check(specification: str, versions: Any) -> Any:
@@ -334,9 +336,7 @@ def test_what_a_sandbox_is_not_known_to_hold_is_said(monkeypatch: pytest.MonkeyP
         assert [*check._of_sandbox("box")] == sentences
 
 
-def test_what_a_folder_lacks_before_it_is_served_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_names_what_a_folder_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.model_validate(
         {
             "metric": {"name": "mae"}, "limits": {"max_bytes": 1_000_000},

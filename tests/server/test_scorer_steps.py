@@ -524,7 +524,7 @@ def test_the_facts_of_teams_are_those_of_the_current_phase_day_and_week() -> Non
     ]  # fmt: skip
 
 
-def test_the_state_counts_what_waits_and_says_how_far_the_competition_is(
+def test_the_state_has_the_waiting_requests_and_the_phase_of_the_competition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: 9.0))

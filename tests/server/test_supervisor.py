@@ -101,7 +101,7 @@ def test_each_end_of_a_process_that_has_run_is_logged(
 
 
 def test_pauses_before_a_new_start_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process is quick that ends within five seconds; a start is at the end of its pause."""
+    """An end within five seconds is quick; the next start is at the end of the pause."""
     ending = Ending(monkeypatch)
     child, pauses, ending.lasts = ending.child, [], 4.99
     for _ in range(12):
@@ -181,10 +181,10 @@ def test_each_process_has_its_arguments_user_and_sockets(
     assert listens == []
     owned = [scorer(name, folder, owners[folder], 2, checker=True)
              for name, folder in (("a", "race"), ("b", "cup"))]  # fmt: skip
-    all_of_them = planned(socket=bound, web_user=web, checker_user=reading)
-    assert all_of_them[1::2][:2] == owned
-    assert all_of_them[4:] == others(web, owners["race"])
-    assert [(*child[:2], *child[3:]) for child in all_of_them[0:4:2]] == [
+    planned_children = planned(socket=bound, web_user=web, checker_user=reading)
+    assert planned_children[1::2][:2] == owned
+    assert planned_children[4:] == others(web, owners["race"])
+    assert [(*child[:2], *child[3:]) for child in planned_children[0:4:2]] == [
         ("checker", "a", reading, None), ("checker", "b", reading, None),
     ]  # fmt: skip
     place = Layout(tmp_path).checker

@@ -43,7 +43,7 @@ def test_a_rename_that_was_done_and_is_not_acknowledged_is_no_failure(
     assert not list(tmp_path.glob(".arena-*")) + list(tmp_path.glob("*.part"))
 
 
-def test_the_error_of_a_folder_is_told_also_if_the_folder_is_gone(tmp_path: Path) -> None:
+def test_the_error_is_raised_also_if_the_partial_folder_is_gone(tmp_path: Path) -> None:
     def write() -> None:
         with atomic_folder(tmp_path / "a") as partial:
             partial.rmdir()

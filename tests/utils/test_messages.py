@@ -93,7 +93,7 @@ def test_a_message_of_which_less_was_written_is_no_answer(
         list(pair.messages)
 
 
-def test_a_message_of_nothing_is_no_answer(pair: Pair) -> None:
+def test_an_empty_message_is_no_answer(pair: Pair) -> None:
     pair.own.sendall(struct.pack("!QQ", 0, 0))
     with pytest.raises(AnswerError):
         list(pair.messages)

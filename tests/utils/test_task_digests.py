@@ -182,7 +182,7 @@ def test_the_files_of_a_folder_are_those_that_no_command_writes(
     assert names == ["b", "d", "sub/e"]
 
 
-def test_a_file_that_cannot_be_looked_at_is_not_compared(
+def test_a_file_that_cannot_be_read_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "w.txt").touch()
@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_looked_at_is_not_compared(
             assert digest_of(tmp_path) is None
 
 
-def test_the_modules_of_a_package_bring_what_they_import(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_include_those_that_their_modules_import(monkeypatch: pytest.MonkeyPatch) -> None:
     package, part, helper = (types.ModuleType(name) for name in ("p", "p.part", "helper"))
     part.helper = helper  # type: ignore[attr-defined]
     for module in (package, part, helper):

@@ -319,7 +319,7 @@ def test_a_fork_that_has_ended_is_not_killed(monkeypatch: pytest.MonkeyPatch) ->
     killed: list[Any] = []
     monkeypatch.setattr(os, "kill", lambda *call: killed.append(call))
     monkeypatch.setattr(os, "waitpid", lambda pid, _: (pid - 7, 0))
-    for pid in (7, 8):  # of 7 the system says that it is running
+    for pid in (7, 8):  # waitpid says that 7 is running, and that 8 has ended
         _Forked(pid).kill()
     assert killed == [(7, signal.SIGKILL)]
 
