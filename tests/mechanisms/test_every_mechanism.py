@@ -12,6 +12,7 @@ from arena_mechanisms import steps
 from arena_mechanisms.boot import LadderBoot
 from arena_mechanisms.ladder import LadderFree
 from kept import check_kept_document
+from refusals import refusal_of
 from run_mechanism import run_mechanism
 
 LOSSES = [0.5, 0.47, 0.48, 0.44, 0.4449, 0.31, 0.3, 0.31, 0.29, 0.2, 0.1, 0.25]
@@ -88,12 +89,8 @@ NUMBER = "ladder: z must be a number of at least 2, not {!r}."
 CLIP = "ladder: clip must be a positive number c (for [0, c]) or two numbers [low, high], not {!r}."
 
 
-def refusal(check: Any, *given: Any, **options: Any) -> str | None:
-    try:
-        check("ladder", *given, **options)
-    except UsageError as error:
-        return str(error)
-    return None
+def refusal(check: Any, *arguments: Any, **options: Any) -> str | None:
+    return refusal_of(UsageError, check, "ladder", *arguments, **options)
 
 
 def test_every_parameter_is_refused_beyond_its_ends_only() -> None:

@@ -26,6 +26,7 @@ from arena.simulation.requests import (
 from arena.types import SolutionColumns
 from arena.utils.parallel import NoProgress
 from arena.utils.requests import EngineChoice
+from refusals import refusal_of
 
 
 @pytest.mark.parametrize(
@@ -111,12 +112,7 @@ A_PILOT = "A pilot needs submissions and --metric in addition to SOLUTION."
 def test_a_request_is_refused_beyond_its_ends_only(
     kind: Any, fields: dict[str, Any], message: str | None
 ) -> None:
-    if message is None:
-        kind(**fields)
-        return
-    with pytest.raises(UsageError) as refused:
-        kind(**fields)
-    assert str(refused.value) == message
+    assert refusal_of(UsageError, kind, **fields) == message
 
 
 def test_the_sizes_of_a_study_are_every_number_of_rows_with_every_number_of_models() -> None:

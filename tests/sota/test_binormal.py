@@ -15,6 +15,7 @@ from arena_sota.binormal import (
     auc_maximum,
     largest_rank_sum,
 )
+from refusals import refusal_of
 
 
 def test_the_errors_are_the_spread_over_seeds():
@@ -71,13 +72,13 @@ def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():
 @pytest.mark.parametrize(
     ("rare", "other", "rho", "lowest"),
     [
-        # 0.75 lies 0.15 below the best, within seven of its standard deviations of 0.02691.
+        # 0.75 is 0.15 below the best, which is less than 7 of its standard deviations of 0.02691.
         (100, 400, 0.0, 0.75),
-        # 0.85 lies 0.05 below: seven times 0.00885 reach it; seven times 0.01133 do not reach 0.75.
+        # 0.85 is 0.05 below, less than 7 * 0.00885; 0.75 is 0.15 below, more than 7 * 0.01133.
         (900, 900, 0.0, 0.85),
-        # Times sqrt(1 - 0.96) + 0.2 = 0.4; of 0.88 it is 0.4 * 7 * 0.00783 = 0.0219, above 0.02.
+        # The correlation multiplies by sqrt(1 - 0.96) + 0.2 = 0.4: 0.02 < 0.4 * 7 * 0.00783.
         (900, 900, 0.96, 0.88),
-        # Of 0.88 it is 0.4 * 7 * 0.00710 = 0.0199.
+        # For 0.88 of more rows: 0.02 > 0.4 * 7 * 0.00710.
         (900, 1_400, 0.96, 0.9),
     ],
 )
@@ -90,7 +91,7 @@ def test_classifiers_that_cannot_overtake_the_best_are_left_out(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "sentence"),
     [
         ((0, 1, 0.0, 2), "An AUC needs at least one positive and one negative row."),
         ((1, 0, 0.0, 2), "An AUC needs at least one positive and one negative row."),
@@ -101,10 +102,5 @@ def test_classifiers_that_cannot_overtake_the_best_are_left_out(
         ((1, 1, 1 - 1e-9, 2), None),
     ],
 )
-def test_what_no_maximum_can_be_drawn_for(given: tuple[Any, ...], said: str | None) -> None:
-    if said is None:
-        _check(*given)
-        return
-    with pytest.raises(UsageError) as refused:
-        _check(*given)
-    assert str(refused.value) == said
+def test_what_no_maximum_can_be_drawn_for(arguments: tuple[Any, ...], sentence: str | None) -> None:
+    assert refusal_of(UsageError, _check, *arguments) == sentence

@@ -11,6 +11,7 @@ import arena
 from arena.errors import UsageError
 from arena_sota import charts, checks
 from arena_sota.maximum import sample_maximum
+from refusals import refusal_of
 
 SCORES = [0.9, 0.8, 0.7]
 TWO = "The rows of an area under the ROC curve are two numbers, (positives, negatives)."
@@ -87,7 +88,7 @@ def test_the_best_of_two_coins_thrown_twice() -> None:
 
 
 def test_numbers_that_are_out_of_range_are_named_and_those_at_the_ends_are_not():
-    two, ten = "There must be at least one classifier.", 10
+    classifiers = "There must be at least one classifier."
     rows = "The number of rows must lie between 1 and 100,000,000."
     easy = "The easy rows must be between 0 and the 10 rows there are."
     cause = "The correlation rho0 must be at least 0 and below 1, not "
@@ -103,19 +104,19 @@ def test_numbers_that_are_out_of_range_are_named_and_those_at_the_ends_are_not()
     probability = "A success probability must lie between 0 and 1, but number "
     one_or_list = "The success probabilities must be one number or a list of them."
     score, few = "A score must be a number between 0 and 1, but number ", "at least two teams."
-    for check, given, said in (
+    for check, arguments, sentence in (
         (checks.check_numbers, (0, 1, 0.0, None, None), rows),
         (checks.check_numbers, (1, 1, 0.0, 0.0, 0), None),
         (checks.check_numbers, (10**8, None, 0.99, 1.0, 10**8), None),
         (checks.check_numbers, (10**8 + 1, 1, 0.0, None, None), rows),
-        (checks.check_numbers, (ten, 0, 0.0, None, None), two),
-        (checks.check_numbers, (ten, 1, -0.01, None, None), f"{cause}-0.01."),
-        (checks.check_numbers, (ten, 1, 1.0, None, None), f"{cause}1."),
-        (checks.check_numbers, (ten, 1, 0.0, -0.1, None), f"{theta}-0.1."),
-        (checks.check_numbers, (ten, 1, 0.0, 1.1, None), f"{theta}1.1."),
-        (checks.check_numbers, (ten, 1, 0.0, None, -1), easy),
-        (checks.check_numbers, (ten, 1, 0.0, None, 10), None),
-        (checks.check_numbers, (ten, 1, 0.0, None, 11), easy),
+        (checks.check_numbers, (10, 0, 0.0, None, None), classifiers),
+        (checks.check_numbers, (10, 1, -0.01, None, None), f"{cause}-0.01."),
+        (checks.check_numbers, (10, 1, 1.0, None, None), f"{cause}1."),
+        (checks.check_numbers, (10, 1, 0.0, -0.1, None), f"{theta}-0.1."),
+        (checks.check_numbers, (10, 1, 0.0, 1.1, None), f"{theta}1.1."),
+        (checks.check_numbers, (10, 1, 0.0, None, -1), easy),
+        (checks.check_numbers, (10, 1, 0.0, None, 10), None),
+        (checks.check_numbers, (10, 1, 0.0, None, 11), easy),
         (checks.check_theta0, (0.5, 0.0), f"theta0 is 0{varies}"),
         (checks.check_theta0, (0.5, 1e-12), None),
         (checks.check_theta0, (0.5, 1 - 1e-12), None),
@@ -139,23 +140,18 @@ def test_numbers_that_are_out_of_range_are_named_and_those_at_the_ends_are_not()
         (checks.check_choice, ("method", "a", ("a", "b")), None),
         (checks.check_choice, ("method", "c", ("a", "b")), "The method must be a or b, not 'c'."),
     ):
-        if said is None:
-            check(*given)
-            continue
-        with pytest.raises(UsageError) as refusal:
-            check(*given)
-        assert str(refusal.value) == said
+        assert refusal_of(UsageError, check, *arguments) == sentence
 
 
 def test_a_curve_is_drawn_from_the_point_before_it_is_seen_to_the_one_after_it():
-    """Seen is a thousandth of the maximum, and of more than 300 points every second or third."""
+    """Seen is a thousandth of the maximum; of 600 points every second one is drawn."""
     xs, ys = np.arange(7.0), np.array([0, 0, 0.001, 1, 0.0011, 0.0009, 0])
-    for values, seen in (
+    for values, visible in (
         (ys, [1, 2, 3, 4, 5]),
         (np.array([1.0, 0, 0, 0, 0, 0, 0]), [0, 1]),
         (np.array([0, 0, 0, 0, 0, 0, 1.0]), [5, 6]),
     ):
-        assert charts._visible(xs, values)[:, 0].tolist() == seen
+        assert charts._visible(xs, values)[:, 0].tolist() == visible
     for n_points, n_drawn in ((300, 300), (599, 599), (600, 300), (900, 300)):
         assert len(charts._visible(np.arange(n_points), np.ones(n_points))) == n_drawn
     assert len(charts._visible(np.zeros(0), np.zeros(0))) == 0

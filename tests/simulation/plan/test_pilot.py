@@ -22,6 +22,7 @@ from arena.simulation.plan.pilot import (
     _with_full_variance,
     _without_copies,
 )
+from refusals import refusal_of
 
 METRICS = PluginManager().metrics
 
@@ -198,12 +199,10 @@ def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
         resampled=np.array(resampled or [[1.0, 2.0], [2.0, 1.0]]), scores=np.array([-10.0, 1.0])
     )
     pilot_of_rows: Any = SimpleNamespace(in_rarest_class=rarest, metric="mae")
-    if message is None:
-        _refuse_without_variation(pilot_of_rows, study, groups=groups)
-    else:
-        with pytest.raises(InputError) as refusal:
-            _refuse_without_variation(pilot_of_rows, study, groups=groups)
-        assert str(refusal.value) == message
+    sentence = refusal_of(
+        InputError, _refuse_without_variation, pilot_of_rows, study, groups=groups
+    )
+    assert sentence == message
 
 
 def test_the_first_five_rejected_files_are_named_and_the_others_counted() -> None:
