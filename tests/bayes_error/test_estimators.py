@@ -446,14 +446,14 @@ def test_labels_that_all_agree_leave_an_error_possible():
 
 
 def test_a_correction_has_the_degrees_of_freedom_of_the_spread_of_its_losses(monkeypatch):
-    asked = []
+    degrees = []
 
     def recorded(*estimates, **options):
-        asked.extend(options["degrees"])
+        degrees.extend(options["degrees"])
         return errors_from_standard_errors(*estimates, **options)
 
     monkeypatch.setattr(annotators, "errors_from_standard_errors", recorded)
     from_counts([[5, 0]] * 28 + [[3, 2]] * 4 + [[4, 1]] * 8, resamples=3)
     losses = np.repeat([0.0, 0.4, 0.2], [28, 4, 8])
     kurtosis = stats.kurtosis(losses, fisher=False)
-    assert asked == pytest.approx([2 * 40 / (kurtosis - 1)])
+    assert degrees == pytest.approx([2 * 40 / (kurtosis - 1)])

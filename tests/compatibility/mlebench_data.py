@@ -65,7 +65,7 @@ def codes(rng: Rng, n: int) -> Cells:
 def names(rng: Rng, n: int) -> Cells:
     truth = rng.permutation(np.arange(n) % 4)
     predicted = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), truth)
-    return [f"kind {kind}" for kind in truth], [f"kind {one}" for one in predicted]
+    return [f"kind {kind}" for kind in truth], [f"kind {kind}" for kind in predicted]
 
 
 def numbers(rng: Rng, n: int) -> Cells:

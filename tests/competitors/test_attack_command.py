@@ -496,9 +496,10 @@ def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
 
 
 def test_a_narrow_terminal_leaves_out_columns_one_by_one() -> None:
-    for name in ("CURVE", "VERDICT"):
-        titles = getattr(attack_command, f"_{name}_COLUMNS")
-        importance = getattr(attack_command, f"_{name}_IMPORTANCE")
+    for titles, importance in (
+        (attack_command._CURVE_COLUMNS, attack_command._CURVE_IMPORTANCE),
+        (attack_command._VERDICT_COLUMNS, attack_command._VERDICT_IMPORTANCE),
+    ):
         assert sorted(importance) == list(range(1, len(titles) + 1))
 
 

@@ -37,7 +37,7 @@ ATTACKS = {
 
 
 SPREAD = 0.5 * (8 / 225) ** 0.5
-"""Half of the standard deviation of .2, .6 and .2, which are -2, 4 and -2 15ths from the mean."""
+"""Half of the standard deviation of 0.2, 0.6 and 0.2."""
 
 
 def rows_for(metric: str, seed: int = 0) -> Rows:
@@ -386,7 +386,10 @@ def test_what_every_attack_reaches_is_the_kept_curve() -> None:
         ([0.2, 0.6, 0.2], [0.2 - SPREAD, 0.6, 0.2 + SPREAD]),
         ([0.0, 0.0, 0.0], [-0.5, 0, 0.5]),
         ([-2.0, -2.0, -2.0], [-3, -2, -1]),
-        ([1.75, 1.75, 1.75], [0.875, 1.75, 2]),  # 2 is the largest that is taken
+        (
+            [1.75, 1.75, 1.75],
+            [0.875, 1.75, 2],
+        ),  # 2 is the largest prediction that the metric allows
     ],
 )
 def test_a_step_is_half_of_what_the_baseline_varies_or_of_its_size(

@@ -29,13 +29,13 @@ from arena.evaluation.domain import constant_targets
     ],
 )
 def test_a_large_cluster_counts_more(units: Any, weights: Any, leverage: list[float]) -> None:
-    given = None if weights is None else np.array(weights)
-    assert cluster_leverage(np.array(units), given) == pytest.approx(leverage)
+    weight_array = None if weights is None else np.array(weights)
+    assert cluster_leverage(np.array(units), weight_array) == pytest.approx(leverage)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 def test_sizes_leave_degrees_of_freedom_and_rows(scale: float) -> None:
-    """Of sizes 1 and 3: 10 squared over 82, less one, and 4 squared over 10."""
+    """Sizes 1 and 3 have sums of squares 10 and of fourth powers 82: 10²/82 - 1 and 4²/10."""
     sizes = np.array([1.0, 3.0])
     assert size_degrees_of_freedom(np.arange(2), scale * sizes) == pytest.approx(100 / 82 - 1)
     assert size_degrees_of_freedom(np.array([0, 1, 1, 1])) == pytest.approx(100 / 82 - 1)
@@ -54,8 +54,8 @@ def test_sizes_leave_degrees_of_freedom_and_rows(scale: float) -> None:
     ],
 )
 def test_the_rarest_code_counts(codes: Any, clusters: Any, weights: Any, fewest: float) -> None:
-    given = [None if values is None else np.array(values) for values in (clusters, weights)]
-    assert fewest_units(np.array(codes), *given) == pytest.approx(fewest)
+    arrays = [None if values is None else np.array(values) for values in (clusters, weights)]
+    assert fewest_units(np.array(codes), *arrays) == pytest.approx(fewest)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_blocks_of_time_have_as_many_times_as_there_are_blocks(
 def test_five_constant_targets_are_named(n_constant: int, names: str) -> None:
     truth = np.tile(np.arange(7), (3, 1))
     truth[1, n_constant:] += 1
-    truth[2] += 2  # not one of the rows
+    truth[2] += 2  # this row is left out
     targets = [SimpleNamespace(name=name) for name in "abcdefg"]
     rows = np.array([True, True, False])
     several: Any = SimpleNamespace(truth=truth, targets=targets)

@@ -193,7 +193,7 @@ def test_scores_on_all_rows_continue(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "n_calls", "workers", "said"),
+    ("seconds", "n_calls", "workers", "sentence"),
     [
         (0.5, 5, 2, None),
         (0.5, 6, 1, "6 parts or resamples .* 3 s on 1 worker."),
@@ -204,13 +204,17 @@ def test_scores_on_all_rows_continue(
     ],
 )
 def test_the_time_that_calls_take_is_said_first(
-    seconds: float, n_calls: int, workers: int, said: str | None, monkeypatch: pytest.MonkeyPatch
+    seconds: float,
+    n_calls: int,
+    workers: int,
+    sentence: str | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is that of all calls, shared by the workers: at least a second, and at most 119."""
-    started = list[int]()
+    """The time of all calls is divided by the number of workers; from 120 s on it is in minutes."""
+    started: list[int] = []
 
-    def run_calls(*given: Any) -> list[Any]:
-        started.append(given[-1])
+    def run_calls(*arguments: Any) -> list[Any]:
+        started.append(arguments[-1])
         return []
 
     monkeypatch.setattr(black_box, "run_calls", run_calls)
@@ -221,6 +225,6 @@ def test_the_time_that_calls_take_is_said_first(
         seconds, workers, progress,
     )  # fmt: skip
     assert list(remaining) == []
-    assert started == [1 if said is None else workers]
-    assert len(progress.messages) == (said is not None)
-    assert said is None or re.search(f" {said}$", progress.messages[0])
+    assert started == [1 if sentence is None else workers]
+    assert len(progress.messages) == (sentence is not None)
+    assert sentence is None or re.search(f" {sentence}$", progress.messages[0])

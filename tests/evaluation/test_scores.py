@@ -288,14 +288,14 @@ def test_several_targets_count_by_their_mean(board: tuple[Any, Any], metric: Any
     )
     fast = score_under_weights(mean, both, ArrayPredictions(predicted), weights)
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
-    found = influence_values(mean, both, predicted)
-    assert (found is not None) == isinstance(metric, PointwiseRmse)
-    if found is not None:
+    influence = influence_values(mean, both, predicted)
+    assert (influence is not None) == isinstance(metric, PointwiseRmse)
+    if influence is not None:
         squared = influence_values(metric, truth**2, predictions * 0.5)
         single = influence_values(metric, truth, predictions)
         assert single is not None
         assert squared is not None
-        np.testing.assert_allclose(found, (single + squared) / 2, rtol=1e-12)
+        np.testing.assert_allclose(influence, (single + squared) / 2, rtol=1e-12)
 
 
 def test_one_target_needs_no_mean() -> None:

@@ -234,10 +234,10 @@ def test_a_quarter_of_the_numbers_and_at_least_20_are_those_of_a_copy(
 def test_copies_are_four_times_closer_than_is_usual(
     n_teams: int, n_changed: int, is_near: bool
 ) -> None:
-    """Each team differs in 10 labels of 1,000 from what all have, and the copy in some more.
+    """Teams differ in 20 labels of 1,000, and a copy of the first in 6 or 7 from it.
 
-    So pairs of teams differ in 20 labels, or with the copy in 26 or 27: this is the 90th percentile
-    of ten pairs or more. Of the six pairs of four teams there is none.
+    From the other teams the copy differs in 26 or 27 labels: the 90th percentile over the pairs.
+    The six pairs of three teams and the copy are too few: then 10 labels may differ.
     """
     labels = np.tile(np.arange(1_000) % 2, (n_teams + 1, 1))
     for team in range(n_teams):
@@ -250,7 +250,7 @@ def test_copies_are_four_times_closer_than_is_usual(
 
 @pytest.mark.parametrize(("n_cells", "shares"), [(4, [0.5, 0.9, 1.0]), (8, [0.34657, 1.15129, 1])])
 def test_groups_of_two_cells_hide_some_that_differ(n_cells: int, shares: list[float]) -> None:
-    """With two cells in each of four groups it is half of -log(1 - share)."""
+    """With two cells in each group, the share of cells is half of -log(1 - share of groups)."""
     content = _ComparedContent(
         np.arange(1), np.zeros((1, 4), dtype=np.uint16), n_cells=n_cells, drawn=None,
         codes=np.zeros((0, 0), dtype=np.uint16), repeated=np.zeros(0),
@@ -259,6 +259,6 @@ def test_groups_of_two_cells_hide_some_that_differ(n_cells: int, shares: list[fl
 
 
 def test_numbers_within_half_a_step_of_noise_have_one_rank() -> None:
-    """The interquartile range is 2: a step is 0.00002."""
+    """The interquartile range is 2, and values are rounded to a hundred-thousandth of it."""
     rows = np.array([[0, 1, 2.000009, 3, 4], [0, 1, 2.000011, 3, 4]])
     np.testing.assert_allclose(_nearly_tied(rows)[:, 2], [2, 2.00002], rtol=1e-9)

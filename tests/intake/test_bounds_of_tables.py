@@ -1,4 +1,4 @@
-"""Each format is read up to its bounds, and what is beyond one is refused in a sentence."""
+"""Each format is read up to its bounds, and a file beyond a bound is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def blocks(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
 
 
 class Case(NamedTuple):
-    """A file, the least bounds within which it is read, and what is said of smaller ones."""
+    """A file, the smallest bounds that allow it, and how it is refused under smaller ones."""
 
     read: Callable[[bytes, Bounds, FaultList], RawTable]
     data: bytes
     least: Bounds
-    said: tuple[tuple[Bounds, str, str], ...]
+    refusals: tuple[tuple[Bounds, str, str], ...]
 
 
 ROWS, COLUMNS, SIZE = "too many rows", "too many columns", "file too large"
@@ -75,7 +75,7 @@ CASES = {
             ),
         ),
     ),
-    # Seven lines: the bound of rows and of columns, one line for each, together.
+    # Seven lines: a file may have as many lines as the bounds of rows and of columns together.
     "arff": Case(
         read_arff, ARFF, Bounds(5, 2, 0),
         (
@@ -110,7 +110,7 @@ def _refused(read: Callable[..., Any], data: bytes, bounds: Bounds) -> tuple[str
 def test_a_file_is_read_up_to_its_bounds(name: str) -> None:
     case = CASES[name]
     assert case.read(case.data, case.least, FaultList()).columns
-    for bounds, kind, message in case.said:
+    for bounds, kind, message in case.refusals:
         assert _refused(case.read, case.data, bounds) == (kind, message)
 
 
@@ -122,7 +122,7 @@ def test_rows_that_the_footer_does_not_count_are_counted(monkeypatch: pytest.Mon
 
 
 def test_folded_texts_are_read_up_to_the_bound_of_bytes() -> None:
-    """Three texts of two bytes each, which share one entry of the dictionary."""
+    """Each of three cells of two bytes counts, though they share one entry of the dictionary."""
     table = pa.table({"id": [1, 2, 3], "y": pa.array(["ab"] * 3).dictionary_encode()})
     for size, names in ((6, ("id", "y")), (5, ("id",))):
         faults = FaultList()
@@ -140,10 +140,10 @@ def test_a_file_without_content_is_refused() -> None:
 
 
 def test_the_reason_of_an_arff_file_is_cut_at_200_characters_without_its_stop() -> None:
-    for text, said in (
+    for text, reason in (
         ("x" * 200, "x" * 200), ("x" * 201, "x" * 199 + "\u2026"), ("Bad line...", "Bad line"),
     ):  # fmt: skip
-        assert arff_file._reason(ValueError(text)) == said
+        assert arff_file._reason(ValueError(text)) == reason
 
     class QuotingError(ValueError):
         line = 7

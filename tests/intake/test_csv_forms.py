@@ -131,14 +131,14 @@ def test_quote_that_is_never_closed_is_named(send: Send, end: str) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_stray_quote_that_swallows_rows_is_named(end: str) -> None:
-    """Otherwise a solution would lose rows without a word."""
+    """Otherwise rows of a solution would be dropped silently."""
     good = 'id,"y"\n1,"a ""b""\nc"\n2,""\n\n3,"d" \n'
     for rows, lines in (("", []), ('4,"e\n5,f\n6,"g\n7,"h"\n', [7])):
         faults = FaultList()
         data = (good + rows).replace("\n", end).encode()
         csv_file.read_csv(data, ("id", "y"), SOLUTION_BOUNDS, faults)
-        found = [(fault.kind, fault.row) for fault in faults.to_tuple()]
-        assert found == [("misplaced quote", line) for line in lines]
+        stray_quotes = [(fault.kind, fault.row) for fault in faults.to_tuple()]
+        assert stray_quotes == [("misplaced quote", line) for line in lines]
 
 
 def test_endless_broken_rows_are_given_up(send: Send) -> None:
@@ -197,19 +197,21 @@ def test_a_header_has_so_many_bytes_and_follows_so_many_comments(
     monkeypatch.setattr(csv_header, "_MAX_HEADER", 10)
     monkeypatch.setattr(csv_header, "_MOST_COMMENTS", 2)
 
-    def found(data: bytes) -> Any:
+    def header_or_faults(data: bytes) -> Any:
         faults = FaultList()
         with contextlib.suppress(Refused):
             header = csv_header.find_header(data, ("id", "y"), (), faults)
             return header.names, header.row, header.n_leading
         return [(fault.message, fault.row) for fault in faults.to_tuple()]
 
-    assert found(b"id,y,5678\n1,2\n") == (("id", "y", "5678"), 1, 1)  # 10 bytes with the end
-    assert found(b"\nid,y,56789\n1,2\n") == [
+    # The line end is the tenth byte.
+    assert header_or_faults(b"id,y,5678\n1,2\n") == (("id", "y", "5678"), 1, 1)
+    assert header_or_faults(b"\nid,y,56789\n1,2\n") == [
         ("The first line has 11 bytes: write a header line, then the rows.", 2)
     ]
-    assert found(b"#1\n#2\nid,y\n1,2\n") == (("id", "y"), 3, 3)
-    assert found(b"#1\n#2\n#3\nid,y\n") == (("#1",), 1, 1)  # which has as many fields as #3
+    assert header_or_faults(b"#1\n#2\nid,y\n1,2\n") == (("id", "y"), 3, 3)
+    # The third line is no comment: the first one has as many fields, and is the header.
+    assert header_or_faults(b"#1\n#2\n#3\nid,y\n") == (("#1",), 1, 1)
 
 
 # -- encodings ---------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def test_a_separator_at_the_end_of_each_row_is_no_name_of_the_row(send: Send) ->
     read = send(PLAIN.replace(",", ";").replace("0.5\n", "0.5;\n"))
     assert kinds(read) == {"too many fields", "missing id"}
     named = send("id;y\n" + "".join(f"{i};{i:03d};0.5\n" for i in range(N_ROWS)))
-    assert kinds(named) == {"extra column"}  # R writes names of rows so
+    assert kinds(named) == {"extra column"}  # R writes row names in this form
 
 
 def test_a_record_beyond_the_last_one_is_in_the_last_line() -> None:

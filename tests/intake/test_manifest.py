@@ -1,4 +1,4 @@
-"""What a manifest says of each file of a folder, and the sentence of each refusal."""
+"""The time and the team that a manifest gives each file, and the sentence of each refusal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refusal(path: Path, now: datetime = NOW) -> str:
 
 
 def test_files_have_the_time_and_the_team_of_the_manifest(tmp_path: Path) -> None:
-    """The earliest first, and of one time by name; without a team the file's own."""
+    """Files are in the order of their times and names; without a team a file keeps its own."""
     path = tmp_path / "m.csv"
     path.write_text(
         "file,received,team\n"

@@ -371,7 +371,7 @@ def test_a_palette_says_what_is_outside_unless_black_is_another_colour_that_occu
 ) -> None:
     white, grey_1, black = b"\xff" * 3, b"\1" * 3, b"\0" * 3
     for palette, is_read in (
-        (white + grey_1 + black, True),  # the colour 2 does not occur
+        (white + grey_1 + black, True),  # no pixel has the colour 2
         (white + grey_1, True),
         (white + black, False),
         (b"\0\0\1" + black, False),
@@ -703,13 +703,13 @@ def test_the_last_run_of_a_mask_is_looked_at_if_it_can_be_counted() -> None:
 
 def test_a_case_has_the_first_known_size_of_its_ids(tmp_path: Path) -> None:
     ids = ("a:1", "a:2", "b")
-    asked = replace(form(ids), sizes=np.array([[0, 0, 0], [*SHAPE, 0], [0, 0, 0]]))
+    form_with_sizes = replace(form(ids), sizes=np.array([[0, 0, 0], [*SHAPE, 0], [0, 0, 0]]))
     files = {"a.npy": npy(GOOD * 2), "b.npy": npy(GOOD.T)}
-    read = parse_submission(zipped(tmp_path / "team.zip", files), asked)
+    read = parse_submission(zipped(tmp_path / "team.zip", files), form_with_sizes)
     assert read.values is not None, read.faults
     assert read.values[:, 0].tolist() == ["", run_lengths(GOOD), run_lengths(GOOD.T)]
     files["a.npy"] = npy(GOOD.T * 2)
-    read = parse_submission(zipped(tmp_path / "team.zip", files), asked)
+    read = parse_submission(zipped(tmp_path / "team.zip", files), form_with_sizes)
     assert "has the shape 6 x 4, but the case has 4 x 6" in only(read, "wrong shape").message
 
 
@@ -760,33 +760,34 @@ def test_sizes_of_a_solution_are_whole_numbers_from_one() -> None:
     assert flat[0].tolist() == [4, 6, 0]
 
 
-def _found(path: Path, files: dict[str, bytes], **options: Any) -> tuple[Any, list[str]]:
-    """Return the masks of a solution, or None, and what is said of its files."""
-    faults, masks_found = FaultList(), None
+def _solution_masks(path: Path, files: dict[str, bytes], **options: Any) -> tuple[Any, list[str]]:
+    """Return the masks of a solution, or None if it is refused, and the messages of its faults."""
+    faults, masks_of_solution = FaultList(), None
     with contextlib.suppress(Refused):
-        masks_found = mask_files.read_masks(
+        masks_of_solution = mask_files.read_masks(
             zipped(path / "truth.zip", files), ("id", "mask"), faults, max_bytes=10**6, **options
         )
-    return masks_found, [fault.message for fault in faults.to_tuple()]
+    return masks_of_solution, [fault.message for fault in faults.to_tuple()]
 
 
 def test_masks_are_refused_in_a_sentence_beyond_each_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two, three = {"a.npy": npy(np.array([[0, 1, 2]]))}, {"a.npy": npy(np.array([[1, 2, 3]]))}
+    two_labels = {"a.npy": npy(np.array([[0, 1, 2]]))}
+    three_labels = {"a.npy": npy(np.array([[1, 2, 3]]))}
     monkeypatch.setattr(mask_files, "_MOST_LABELS", 2)
-    assert _found(tmp_path, two, is_truth=True)[0].labels == (1, 2)
-    assert _found(tmp_path, three, is_truth=True)[1] == [
+    assert _solution_masks(tmp_path, two_labels, is_truth=True)[0].labels == (1, 2)
+    assert _solution_masks(tmp_path, three_labels, is_truth=True)[1] == [
         "'a.npy' has 3 values besides 0, and at most 2 can be labels: write one whole number for "
         "each kind of object."
     ]
     monkeypatch.setattr(mask_files, "_MOST_FILES", 2)
-    held = {f"{case}.npy": npy(GOOD) for case in "abc"}
-    assert _found(tmp_path, held)[1] == ["The archive contains 3 files."]
-    del held["c.npy"]
-    assert _found(tmp_path, held)[0].cases == ("a", "b")
+    files = {f"{case}.npy": npy(GOOD) for case in "abc"}
+    assert _solution_masks(tmp_path, files)[1] == ["The archive contains 3 files."]
+    del files["c.npy"]
+    assert _solution_masks(tmp_path, files)[0].cases == ("a", "b")
     monkeypatch.setattr(mask_files, "MOST_BYTES", 200)
-    for size, said in (
+    for size, messages in (
         (100, []),
         (101, [
             "'a.npy' declares the shape 2 x 101, which takes more than 200 bytes: save it as "
@@ -795,16 +796,20 @@ def test_masks_are_refused_in_a_sentence_beyond_each_bound(
     ):  # fmt: skip
         monkeypatch.setattr(mask_files, "limited_content", lambda opened, *_: opened().read())
         monkeypatch.setattr(mask_files, "_refuse_size", lambda *_: None)
-        assert _found(tmp_path, {"a.npy": npy(np.ones((2, size), np.uint8))})[1] == said
+        assert (
+            _solution_masks(tmp_path, {"a.npy": npy(np.ones((2, size), np.uint8))})[1] == messages
+        )
 
 
 def test_labels_that_are_none_are_named_beside_the_first_twenty(tmp_path: Path) -> None:
     labels, first = range(1, 22), ", ".join(map(str, range(1, 21)))
-    for value, shown in ((22, "22"), (2**16, "65536"), (1e15, "1e+15"), (2**16 - 1, "65535")):
-        found, said = _found(tmp_path, {"a.npy": npy(np.array([[0, 1, value]]))}, labels=labels)
-        assert found.labels == ()
-        assert said == [
-            f"'a.npy' has the label {shown}, which is none of {first}: write one of them, or 0 "
+    for value, label in ((22, "22"), (2**16, "65536"), (1e15, "1e+15"), (2**16 - 1, "65535")):
+        masks, messages = _solution_masks(
+            tmp_path, {"a.npy": npy(np.array([[0, 1, value]]))}, labels=labels
+        )
+        assert masks.labels == ()
+        assert messages == [
+            f"'a.npy' has the label {label}, which is none of {first}: write one of them, or 0 "
             "outside."
         ]
 
@@ -847,8 +852,8 @@ def test_masks_of_a_solution_have_a_row_for_each_label_of_any_file(
     tmp_path: Path, files: dict[str, Any], cells: dict[str, str] | None, sentence: str | None
 ) -> None:
     arrays = {name: npy(np.array(pixels)) for name, pixels in files.items()}
-    found, said = _found(tmp_path, arrays, is_truth=True)
-    assert said[:1] == ([] if sentence is None else [sentence])
+    masks, messages = _solution_masks(tmp_path, arrays, is_truth=True)
+    assert messages[:1] == ([] if sentence is None else [sentence])
     if cells is not None:
-        names, column = found.table.columns
+        names, column = masks.table.columns
         assert dict(zip(names.to_pylist(), column.to_pylist(), strict=True)) == cells

@@ -30,7 +30,7 @@ TWO_LEVELS = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["id", "n"])
 
 
 class OfArrow:
-    """A column of a library that hands out single arrays only."""
+    """A column of a library that exports an Arrow array but no stream of arrays."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
         return pa.array(["c", "d"]).__arrow_c_array__(requested_schema)
@@ -41,7 +41,7 @@ class OfArrow:
     [
         (pd.DataFrame({"id": ["a", "b"], "y": [1, 2]}), {"id": ["a", "b"], "y": [1, 2]}),
         (pl.DataFrame({"id": ["a"], "y": [0.5]}), {"id": ["a"], "y": [0.5]}),
-        # Labels of rows are ids if they are texts or have a name.
+        # An index of texts is the id column, and an index with a name is a column.
         (pd.DataFrame({"y": [1, 2]}, index=["a", "b"]), {"id": ["a", "b"], "y": [1, 2]}),
         (pd.DataFrame({"y": [1, 2]}, index=[7, 8]), {"y": [1, 2]}),
         (pd.DataFrame({"y": [1]}, index=pd.Index([7], name="n")), {"n": [7], "y": [1]}),
@@ -60,14 +60,14 @@ class OfArrow:
         ),
         ({"y": pl.Series(["a", "b"]), "z": OfArrow()}, {"y": ["a", "b"], "z": ["c", "d"]}),
         ({"y": np.array([0.5, np.nan])}, {"y": [0.5, None]}),
-        # Series are aligned by their labels, and by their positions if they are only counted.
+        # Series are aligned by their index; a default index is no column.
         ({"x": pd.Series([1, 2]), "y": pd.Series([3, 4])}, {"x": [1, 2], "y": [3, 4]}),
         ({"x": pd.Series([1, 2]), "y": pd.Series([3])}, {"x": [1, 2], "y": [3.0, None]}),
         (
             {"x": pd.Series([1, 2], ["a", "b"]), "y": pd.Series([3, 4], ["b", "a"])},
             {"id": ["a", "b"], "x": [1, 2], "y": [4, 3]},
         ),
-        # A dictionary of scalars and a list of dictionaries are documents.
+        # A dictionary of scalars and a list of dictionaries are read like JSON.
         ({"a": 1, "b": 2.5}, {"id": ["a", "b"], "y": ["1", "2.5"]}),
         (
             [
@@ -184,13 +184,13 @@ def test_the_digest_of_a_table_is_that_of_its_columns_and_types() -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
-def of(*columns: str) -> Any:
+def solution_of(*columns: str) -> Any:
     """Return what a submission needs of a solution of two rows."""
     return SimpleNamespace(id_column="id", columns=columns, ids=pa.array(["a", "b"]), n_rows=2)
 
 
 @pytest.mark.parametrize(
-    ("columns", "data", "found"),
+    ("columns", "data", "expected"),
     [
         ("y", [0.5, 1], {"id": ["a", "b"], "y": [0.5, 1]}),
         ("y", [[0.5], [1]], {"id": ["a", "b"], "y": [0.5, 1]}),
@@ -202,25 +202,25 @@ def of(*columns: str) -> Any:
     ],
 )
 def test_a_submission_has_the_ids_of_the_solution(
-    columns: str, data: Any, found: dict[str, list[Any]]
+    columns: str, data: Any, expected: dict[str, list[Any]]
 ) -> None:
-    file = submission_file(data, " Zoe ", of(*columns))
-    assert file.table.table.to_pydict() == found
+    file = submission_file(data, " Zoe ", solution_of(*columns))
+    assert file.table.table.to_pydict() == expected
     assert (file.team, file.name, file.table.name) == ("Zoe", "Zoe", "Zoe")
 
 
 @pytest.mark.parametrize(
-    ("columns", "data", "said"),
+    ("columns", "data", "message"),
     [
         ("y", [1], "(1,), but must have the shape (2,): {}, and the column 'y'."),
         ("y", [[1, 2]] * 2, "(2, 2), but must have the shape (2,): {}, and the column 'y'."),
         ("yz", [1, 2], "(2,), but must have the shape (2, 2): {}, and the columns 'y', 'z'."),
     ],
 )
-def test_an_array_of_another_shape_is_refused(columns: str, data: Any, said: str) -> None:
+def test_an_array_of_another_shape_is_refused(columns: str, data: Any, message: str) -> None:
     with pytest.raises(UsageError) as refused:
-        submission_file(data, "t", of(*columns))
-    shapes = said.format("a row for each of the solution's 2 ids")
+        submission_file(data, "t", solution_of(*columns))
+    shapes = message.format("a row for each of the solution's 2 ids")
     assert str(refused.value) == f"The submission of 't' is an array of shape {shapes}"
 
 
@@ -228,9 +228,11 @@ def test_submissions_are_paths_or_teams(tmp_path: Path) -> None:
     for name in ("b.csv", "a.csv"):
         (tmp_path / name).touch()
     paths = [tmp_path / "b.csv", str(tmp_path / "a.csv")]
-    for given in (tmp_path, str(tmp_path), paths, tuple(paths)):
-        assert [file.team for file in submission_files(given, of("y"))] == ["a", "b"]
-    teams = submission_files({"z": [1, 2], 7: tmp_path / "b.csv", "c": str(paths[0])}, of("y"))
+    for submissions in (tmp_path, str(tmp_path), paths, tuple(paths)):
+        assert [file.team for file in submission_files(submissions, solution_of("y"))] == ["a", "b"]
+    teams = submission_files(
+        {"z": [1, 2], 7: tmp_path / "b.csv", "c": str(paths[0])}, solution_of("y")
+    )
     assert [(file.team, file.name) for file in teams] == [
         ("7", "b.csv"),
         ("c", "b.csv"),
@@ -238,8 +240,8 @@ def test_submissions_are_paths_or_teams(tmp_path: Path) -> None:
     ]
     missing = tmp_path / "c.csv"
     with pytest.raises(InputError, match=f"^{re.escape(f'There is no file {missing}.')}$"):
-        submission_files({"t": missing}, of("y"))
-    for given, message in (
+        submission_files({"t": missing}, solution_of("y"))
+    for submissions, message in (
         (
             {"id": ["a"], "y": [1]},
             "The submissions are a dictionary with the key 'id', the id column: this looks like "
@@ -252,7 +254,7 @@ def test_submissions_are_paths_or_teams(tmp_path: Path) -> None:
         ),
     ):
         with pytest.raises(UsageError) as refused:
-            submission_files(given, of("y"))
+            submission_files(submissions, solution_of("y"))
         assert str(refused.value) == message
 
 

@@ -163,7 +163,7 @@ def test_a_process_that_cannot_read_a_file_costs_that_file(
         assert task == (reader._parse_apart, reader.parse_submission, Path("a.csv"))
         assert (options["seconds"], options["shared"]) == (600.0, FORM)
         assert options["purpose"] == "arena.intake.reader"
-        # 256 MiB and less than a step of 16 MiB more.
+        # More than 256 MiB, rounded up to a multiple of 16 MiB.
         assert options["limits"] == Limits(272 * 2**20, processor_seconds=60)
         if isinstance(answer, Exception):
             raise answer
@@ -212,12 +212,15 @@ def test_another_reader_may_read_the_files_of_this_process(
 ) -> None:
     monkeypatch.setattr(reader, "_form", lambda solution, **rules: (solution, rules))
     monkeypatch.setattr(reader, "parse_limited", lambda *call: ("own", *call))
-    other: Any = lambda *call: ("other", *call)  # noqa: E731 - a reader in a line
+
+    def other(*call: Any) -> Any:
+        return "other", *call
+
     solution: Any = "solution"
     path = Path("a.csv")
     try:
-        for given, name in ((other, "other"), (None, "own")):
-            reader.read_by(given)
+        for replacement, name in ((other, "other"), (None, "own")):
+            reader.read_by(replacement)
             read: Any = reader.read_submission(path, solution, max_bytes=7)
             assert read == (name, path, ("solution", {"max_bytes": 7}))
     finally:

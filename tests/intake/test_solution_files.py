@@ -422,11 +422,11 @@ def test_a_solution_is_refused_in_a_sentence(
 
 def test_soft_labels_named_after_the_labels_are_in_their_order(solve: Solve) -> None:
     content = "id,y,{},{}\na,dog,0.25,0.75\nb,cat,1,0\n"
-    named = {"targets": ("y",), "soft_labels": ("dog", "cat")}
-    swapped = solve(content.format("dog", "cat"), LABEL, **named)
+    by_label = {"targets": ("y",), "soft_labels": ("dog", "cat")}
+    swapped = solve(content.format("dog", "cat"), LABEL, **by_label)
     assert swapped.soft_labels is not None
     assert swapped.soft_labels.tolist() == [[0.75, 0.25], [0, 1]]  # cat, dog
-    other = {"targets": ("y",), "soft_labels": ("p", "q")}
-    given = solve(content.format("p", "q"), LABEL, **other)
-    assert given.soft_labels is not None
-    assert given.soft_labels.tolist() == [[0.25, 0.75], [1, 0]]
+    by_position = {"targets": ("y",), "soft_labels": ("p", "q")}
+    in_order = solve(content.format("p", "q"), LABEL, **by_position)
+    assert in_order.soft_labels is not None
+    assert in_order.soft_labels.tolist() == [[0.25, 0.75], [1, 0]]

@@ -99,7 +99,7 @@ def test_links_out_of_the_folder_are_faults(tmp_path: Path) -> None:
         "a/real.csv", "inside.csv", "linked", "loop.csv", "nowhere.csv", "outside.csv"
     }  # fmt: skip
     assert {name for name, file in files.items() if not file.faults} == {"a/real.csv", "inside.csv"}
-    # A file that is named itself may be a link.
+    # A link that is named itself, and not found in a folder, is read.
     (named,) = find_submissions([folder / "outside.csv"])
     assert (named.team, named.faults) == ("outside", ())
 

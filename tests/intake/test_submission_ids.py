@@ -215,11 +215,11 @@ def test_ids_from_0_or_1_in_steps_of_one_are_row_numbers(
     ("texts", "expected", "positions"),
     [
         (["e\u0301"], ["\u00e9", "e"], [0]),
-        # Of two that are equal in another way of writing, neither is meant.
+        # Two expected ids are equal to the text: it is neither.
         (["\u00e9"], ["e\u0301", "\u00e9"], [-1]),
         (["2024-01-01T00:00"], ["2024-01-01", "2024-01-02"], [0]),
         (["2024-01-01T00:00Z"], ["2024-01-02T00Z", "2024-01-01 01:00+01:00"], [1]),
-        # Beyond the years that nanoseconds reach.
+        # Years beyond the range of timestamps in nanoseconds.
         (["2500-01-01T00:00"], ["2500-01-01 00:00:00", "1000-01-01"], [0]),
         (["2500-01-01T00:00:00.0000001"], ["2500-01-01"], [-1]),
         (["2024-13-45T00:00"], ["2024-13-45", "2024-01-01"], [-1]),
@@ -229,8 +229,8 @@ def test_ids_from_0_or_1_in_steps_of_one_are_row_numbers(
 def test_ids_are_found_in_another_way_of_writing(
     texts: list[str], expected: list[str], positions: list[int]
 ) -> None:
-    found = locate_equal(pa.array(texts, pa.string()), pa.array(expected, pa.string()))
-    assert found.tolist() == positions
+    located = locate_equal(pa.array(texts, pa.string()), pa.array(expected, pa.string()))
+    assert located.tolist() == positions
 
 
 ZEROS = (
@@ -349,10 +349,10 @@ def test_what_has_happened_to_a_text_is_said() -> None:
         assert common_cause(reasons) == cause, texts
     assert reasons_of(pa.array(["a"]), pa.array([], pa.string())).tolist() == [-1]
     texts, others = pa.array(["AB", "x", " cd"]), pa.array(["cd", "ab"])
-    found = [
+    reasons_found = [
         None if place < 0 else ALTERATIONS[place].reason for place in reasons_of(texts, others)
     ]
-    assert found == ["upper and lower case must match", None, "there are spaces around it"]
+    assert reasons_found == ["upper and lower case must match", None, "there are spaces around it"]
 
 
 def test_the_first_way_of_writing_a_time_is_kept() -> None:

@@ -160,8 +160,8 @@ def test_rows_without_ids_are_numbered_in_the_order_of_the_file(
     solution = solve(content, PredictionKind.LABEL, **roles)
     assert solution.ids.to_pylist() == ["1", "2", "3"]
     assert solution.truth.tolist() == [0, 1, 0]
-    for sent in (ROWS, "line,label\n3,u\n1,u\n2,v\n"):
-        read = send(sent, solution, name="t.txt", header=("label",))
+    for submission in (ROWS, "line,label\n3,u\n1,u\n2,v\n"):
+        read = send(submission, solution, name="t.txt", header=("label",))
         assert read.values is not None, read.faults
         assert read.values.tolist() == [[0], [1], [0]]
     (fault,) = send("u\nv\n", solution, name="t.txt", header=("label",)).faults
@@ -173,7 +173,7 @@ def test_blocks_of_lines_are_texts_or_lists_of_them(solve: Solve, send: Send) ->
     solution = solve("a cat\nthe cat\n\nno dog\n\n\none\nan\n", TEXT, **roles)
     assert solution.ids.to_pylist() == ["1", "2", "3"]
     assert solution.truth.tolist() == ['["a cat", "the cat"]', "no dog", '["one", "an"]']
-    for sent in ("the cat\ndog\nan\n", "the cat\n\ndog\n\nan\n"):
-        read = send(sent, solution, name="t.txt", header=("text",))
+    for submission in ("the cat\ndog\nan\n", "the cat\n\ndog\n\nan\n"):
+        read = send(submission, solution, name="t.txt", header=("text",))
         assert read.values is not None, read.faults
         assert read.values[:, 0].tolist() == ["the cat", "dog", "an"]

@@ -354,9 +354,9 @@ def test_a_noisy_ladder_renews_its_bar_if_the_noisy_score_of_a_pass_is_not_bette
 @pytest.mark.parametrize(("compared", "improved"), [(-0.0099, False), (-0.0101, True)])
 def test_a_noisy_ladder_compares_with_twice_its_noise(compared: float, improved: bool) -> None:
     state, now = {"score": 0.5, "bar": 0.5, "submission": 1}, evaluation(2, 0.5)
-    drawn: Any = SimpleNamespace(laplace=lambda **_: np.array([0.0, compared, 0.06, 0.01]))
-    release = NoisyLadder(eta=0.02).release(state, now, drawn)
-    # A pass is worse here: only the bar is new.
+    generator: Any = SimpleNamespace(laplace=lambda **_: np.array([0.0, compared, 0.06, 0.01]))
+    release = NoisyLadder(eta=0.02).release(state, now, generator)
+    # The noisy score to be shown is worse than the last one: only the bar changes.
     assert (release.score, release.improved) == (0.5, False)
     assert release.state["bar"] == pytest.approx(0.51 if improved else 0.5)
 

@@ -226,7 +226,7 @@ def test_scores_and_resamples_are_those_of_the_reference(
 
 
 @pytest.mark.parametrize(
-    "modality", [modality.load() for modality in MODALITIES], ids=lambda one: one.name
+    "modality", [modality.load() for modality in MODALITIES], ids=lambda modality: modality.name
 )
 def test_the_modalities_pass_their_checks(modality: Any) -> None:
     check_modality(modality).require()

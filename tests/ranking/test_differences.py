@@ -223,7 +223,7 @@ def test_bounds_of_the_worst_part_hold_for_all_submissions_and_upper_ones_for_al
         errors = score_errors(part)
         if name == "accuracy":
             expected = interval_ends(errors, below, above)
-        else:  # of errors the lower bound is minus the upper end
+        else:  # smaller is better: the negative upper end is the lower bound
             ends = interval_ends(errors, above, below)
             expected = -ends[1], -ends[0]
         np.testing.assert_allclose((low, high), expected)

@@ -172,14 +172,14 @@ def test_parts_lose_their_worst_value_and_a_task_alone_may_lose_it(tasks: Any, l
         SimpleNamespace(
             metric=SHARE,
             weight=0.5,
-            of_rows=lambda rows, own=own: rows[own],
-            of_block=lambda block, own=own: block[:, own],
+            of_rows=lambda rows, part_rows=part_rows: rows[part_rows],
+            of_block=lambda block, part_rows=part_rows: block[:, part_rows],
         )
-        for own in (slice(2), slice(2, 4))
+        for part_rows in (slice(2), slice(2, 4))
     ]
     combination = SimpleNamespace(how="mean", is_mean=True)
     metric: Any = SimpleNamespace(combination=combination, parts=parts, tasks=tasks)
-    # Each is half of the rows and of the score: .5 * .6 and .5 * .5, twice.
+    # Each part has the weight 0.5 and half of the rows: 2 * (0.5 * 0.6) and 2 * (0.5 * 0.5).
     assert _of_combination(metric, np.zeros(4), cases, None) == pytest.approx([loss])
 
 
@@ -205,7 +205,7 @@ def test_values_of_rows_are_compared_over_tasks_of_one_metric() -> None:
         return values_of_cases(study, np.array([1, 0]))
 
     for metric, larger in ((SHARE, True), (LOSS, False)):
-        found, is_larger = compared({"one": metric}, by_task=True)
-        assert (found.tolist(), is_larger) == (values[::-1].tolist(), larger)
+        case_values, is_larger = compared({"one": metric}, by_task=True)
+        assert (case_values.tolist(), is_larger) == (values[::-1].tolist(), larger)
     assert compared({"one": SHARE, "two": SHARE}, by_task=True) is None
     assert compared({"one": SHARE, "two": SHARE}, by_task=False) is None

@@ -323,7 +323,7 @@ def test_compiled_closure_is_the_same(m, monkeypatch):
 
 
 def test_units_and_resamples_that_are_enough_for_a_critical_value_of_all_pairs():
-    """From 50 units on; by 19 resamples the largest of 20 values has probability 0.05."""
+    """There must be 50 units, and 19 resamples: the largest of 20 values has probability 0.05."""
     for n_units, resamples, enough in (
         (None, 19, True),
         (50, 19, True),

@@ -700,37 +700,37 @@ def test_a_sample_of_inspect_that_failed_has_no_score(tmp_path: Path) -> None:
         {"id": 7, "scores": {"a": {"value": " NO "}}},
     ]
     log = {"status": "success", "eval": {"model": "m", "task": "t"}, "samples": samples}
-    (found,) = InspectReader().read(write(tmp_path / "a.json", log), None)
-    np.testing.assert_equal(found.values, [1.0, np.nan, np.nan, np.nan, 0.0, 1.0, 0.0])
-    assert found.repeats == ["1", "1", "1", "1", "2", "1", "1"]
-    assert found.metric == "a"
+    (scores,) = InspectReader().read(write(tmp_path / "a.json", log), None)
+    np.testing.assert_equal(scores.values, [1.0, np.nan, np.nan, np.nan, 0.0, 1.0, 0.0])
+    assert scores.repeats == ["1", "1", "1", "1", "2", "1", "1"]
+    assert scores.metric == "a"
 
 
 @pytest.mark.parametrize(
-    ("value", "reported", "is_told"),
+    ("value", "reported", "is_noted"),
     [(1.0, 1 + 0.9e-9, False), (1.0, 1 + 1.1e-9, True), (0.0, 1e-10, True), (1.0, None, False)],
 )
 def test_another_figure_than_the_mean_of_lm_eval_is_told_beyond_its_ninth_digit(
-    tmp_path: Path, value: float, reported: float | None, is_told: bool
+    tmp_path: Path, value: float, reported: float | None, is_noted: bool
 ) -> None:
     document = {"doc_id": 1, "metrics": ["acc"], "acc": value}
     write(tmp_path / "m" / "samples_t_2026-01-01T00-00-00.0.jsonl", document)
     results = {"results": {"t": {"acc,none": reported}}}
     write(tmp_path / "m" / "results_2026-01-01T00-00-00.0.json", results)
-    (found,) = LmEvalReader().read(tmp_path, None)
-    assert any("reports acc" in note for note in found.notes) is is_told
+    (scores,) = LmEvalReader().read(tmp_path, None)
+    assert any("reports acc" in note for note in scores.notes) is is_noted
 
 
 def test_without_a_test_split_all_splits_of_mteb_count(tmp_path: Path) -> None:
     folder = tmp_path / "model" / "revision"
     file = result_of_mteb(folder, "T", {"dev": [0.5], "train": [0.25, 0.75]})
-    (found,) = MtebReader().read(file, None)
-    assert found.values.tolist() == [0.5]  # the mean of 0.5, 0.25 and 0.75
-    assert found.notes[0] == "T: the mean over the splits dev, train and their subsets."
+    (scores,) = MtebReader().read(file, None)
+    assert scores.values.tolist() == [0.5]  # the mean of 0.5, 0.25 and 0.75
+    assert scores.notes[0] == "T: the mean over the splits dev, train and their subsets."
     (folder / "model_meta.json").unlink()
-    (found,) = MtebReader().read(file, "main_score,train")
-    assert (found.values.tolist(), found.algorithms) == ([0.5], ["model"])
-    assert found.greater_is_better
+    (scores,) = MtebReader().read(file, "main_score,train")
+    assert (scores.values.tolist(), scores.algorithms) == ([0.5], ["model"])
+    assert scores.greater_is_better
 
 
 def test_a_model_of_nnunet_is_the_folder_above_those_of_its_folds() -> None:

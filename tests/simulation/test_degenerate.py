@@ -26,17 +26,17 @@ LABELS = np.array([0, 1, 1, 1])
         ([0.5], None, True, None),
         ([0.5, 0.5], None, True, "2 of 2 submissions share the best score, 0.5."),
         (
-            *([0.5, 0.5], 0.5, True),
+            [0.5, 0.5], 0.5, True,
             "No submission scores better than a constant prediction (0.5 against 0.5).",
         ),
         (
-            *([0.5, 0.75], 0.33333333, False),
+            [0.5, 0.75], 0.33333333, False,
             "No submission scores better than a constant prediction (0.5 against 0.3333).",
         ),
         ([0.5, 0.25], 0.3, False, None),
         ([0.5, 0.25], 0.49, True, None),
     ],
-)
+)  # fmt: skip
 def test_half_of_the_submissions_share_the_best_score_or_none_beats_a_constant(
     scores: list[float], constant: float | None, greater: bool, why: str | None
 ) -> None:

@@ -17,7 +17,7 @@ ALL = ("training", "validation", "population")
 
 
 @pytest.mark.parametrize(
-    ("sizes", "n_rows", "given", "shrunk"),
+    ("sizes", "n_rows", "fixed", "shrunk"),
     [
         (Sizes(100, 50, 250), 200, (), Sizes(50, 25, 125)),
         (Sizes(100, 50, 250), 400, (), Sizes(100, 50, 250)),
@@ -34,9 +34,9 @@ ALL = ("training", "validation", "population")
     ],
 )
 def test_sizes_that_fit(
-    sizes: Sizes, n_rows: int, given: tuple[str, ...], shrunk: Sizes | None
+    sizes: Sizes, n_rows: int, fixed: tuple[str, ...], shrunk: Sizes | None
 ) -> None:
-    assert sizes.shrunk(n_rows, given) == shrunk
+    assert sizes.shrunk(n_rows, fixed) == shrunk
 
 
 def test_two_rows_of_each_kind_are_enough() -> None:
@@ -56,15 +56,15 @@ def test_a_leaderboard_at_the_end_of_each_day(
     greater: bool, first: tuple[float, ...], third: tuple[float, ...], delay: int
 ) -> None:
     """Two submissions come on the first day, and on the third one with the same score."""
-    sent = [(0, 0.5, 0.25), (0, 0.75, 0.125), (1, 1.0, np.nan), (2, 0.75, 0.5)]
-    scores = [(START + timedelta(days=day + delay, hours=23), *both) for day, *both in sent]
+    submissions = [(0, 0.5, 0.25), (0, 0.75, 0.125), (1, 1.0, np.nan), (2, 0.75, 0.5)]
+    scores = [(START + timedelta(days=day + delay, hours=23), *both) for day, *both in submissions]
     error, days = timeline(scores, 4, START, greater_is_better=greater)
     assert error == third[-1]
-    found = [
+    rows = [
         (day.submissions, day.shown_best, day.true_best, day.true_of_leader, day.error)
         for day in days
     ]
-    assert found == [first, first, third, third][: 4 - delay]
+    assert rows == [first, first, third, third][: 4 - delay]
     assert [day.day for day in days] == [1, 2, 3, 4][delay:]
     assert timeline(scores[2:3], 4, START, greater_is_better=greater) == (None, ())
 
@@ -78,7 +78,7 @@ def test_the_share_of_the_busiest_tenth(entries: np.ndarray, share: float) -> No
 
 
 def test_a_gap_is_relative_to_that_of_the_median_team() -> None:
-    """Of the squares 0 to 100 the tenth team below the top has 81, and the median 25."""
+    """Scores are the squares of 0 to 10: at a tenth of the ranks it is 81, and the median is 25."""
     board = FinalBoard(np.arange(11.0) ** 2, None, entries=None)
     assert _gap(0.1)(board) == pytest.approx(19 / 75)
     assert _gap(0.5)(board) == 1

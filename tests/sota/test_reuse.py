@@ -94,8 +94,8 @@ def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
     assert reuse_of_public_rows(others, others).equivalent > 18
     varying = rng.random((4, 400)) < 0.7
     alone, with_perfect = (
-        reuse_of_public_rows(own, own)
-        for own in (study(varying), study(np.vstack([varying, np.ones((2, 400))])))
+        reuse_of_public_rows(board, board)
+        for board in (study(varying), study(np.vstack([varying, np.ones((2, 400))])))
     )
     assert with_perfect.widest == pytest.approx(alone.widest)
     assert with_perfect.widest_if_independent == pytest.approx(alone.widest_if_independent)
@@ -223,19 +223,21 @@ def test_two_submissions_that_count_are_enough(monkeypatch: pytest.MonkeyPatch) 
         ledger=SimpleNamespace(counting=lambda: records),
     )
     assert stored_study._studies(state, ("public", "private"), every=True) == ([0, 1], [0, 1])
-    monkeypatch.setattr(stored_study, "final_document", lambda state: {"standings": records_of(1)})
+    monkeypatch.setattr(
+        stored_study, "final_document", lambda state: {"standings": [{"submission": 1}]}
+    )
     with pytest.raises(UsageError, match="At least two submissions that count are needed, not 1"):
         stored_study._studies(state, ("private",), every=False)
 
 
-def records_of(*submissions: int) -> list[dict[str, int]]:
-    return [{"submission": submission} for submission in submissions]
-
-
 def test_a_histogram_leaves_out_scores_far_below_the_best() -> None:
-    """The upper end is 0.9 and the median 0.8, so it begins three times their distance below."""
+    """The best score is 0.9 and the median 0.8: scores from 0.9 - 3 * 0.1 = 0.6 on are shown."""
     scores = np.array([0.1, *[0.8] * 13, 0.85, 0.9])
-    for n_scores, n_bins in ((1, 8), (2, 10), (10, 40)):  # 16, 32 and 160 teams: a third
+    for n_scores, n_bins in (
+        (1, 8),
+        (2, 10),
+        (10, 40),
+    ):  # a third of the teams, from 8 to 40
         chart = histograms({"observed": np.tile(scores, n_scores)}, {"best": 0.9})
         rows = chart["layer"][0]["data"]["values"]
         width = (0.9 - 0.6) / n_bins

@@ -121,7 +121,7 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
 
 
 @pytest.mark.parametrize(
-    ("block", "improved", "kept"),
+    ("block", "improved", "dtype"),
     [
         ([[3, 255]], True, np.uint8),
         ([[3, 256]], True, np.intp),
@@ -129,7 +129,7 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
         ([[3, 255]], False, None),
     ],
 )
-def test_improvements_are_kept_as_they_are(block, improved, kept):
+def test_improvements_are_kept_as_they_are(block, improved, dtype):
     release = SimpleNamespace(improved=improved, score=0.5)
     player = object.__new__(_Player)
     player._releaser = SimpleNamespace(release=lambda *_: SimpleNamespace(release=release))
@@ -137,8 +137,8 @@ def test_improvements_are_kept_as_they_are(block, improved, kept):
     player._log, player._number, player._kept = None, 7, {}
     prediction = np.insert(np.array(block), 1, 9, axis=1)
     assert player._release("t", prediction, 0.25) == 0.5
-    found = {number: (array.dtype, array.tolist()) for number, array in player._kept.items()}
-    assert found == ({7: (kept, block)} if improved else {})
+    kept_arrays = {number: (array.dtype, array.tolist()) for number, array in player._kept.items()}
+    assert kept_arrays == ({7: (dtype, block)} if improved else {})
 
 
 @pytest.mark.parametrize(

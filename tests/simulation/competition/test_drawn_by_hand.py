@@ -67,7 +67,7 @@ def test_a_tenth_of_the_gaps_is_out_of_reach(factor: float, reach: float) -> Non
 def test_the_last_entries_are_drawn_in_blocks_of_64() -> None:
     n = 130
     teams: Any = teams_of(public_gap=np.arange(n), private_gap=-np.arange(n), notebook=[-1, 3] * 65)
-    drawing: Any = SimpleNamespace(predictions=lambda *given: given)
+    drawing: Any = SimpleNamespace(predictions=lambda *arguments: arguments)
     blocks = list(final_predictions(drawing, teams, 7))
     assert [len(seeds) for *_, seeds in blocks] == [64, 64, 2]
     public, private, seeds = blocks[2]

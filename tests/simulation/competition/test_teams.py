@@ -182,8 +182,8 @@ def test_ensemble_is_the_mean_of_the_new_model_and_the_last_that_improved(manage
     single = [heard(alone, score) for score in scores]
     predictions = [heard(several, score) for score in scores]
     pairs = ((0, 0), (0, 1), (1, 2), (1, 3))
-    for own, (last, new) in zip(predictions, pairs, strict=True):
-        assert own == pytest.approx((single[last] + single[new]) / 2)
+    for prediction, (last, new) in zip(predictions, pairs, strict=True):
+        assert prediction == pytest.approx((single[last] + single[new]) / 2)
     assert np.array_equal(several.finish().prediction, predictions[3])
 
 

@@ -21,7 +21,7 @@ def test_typical_needs_no_file_and_a_file_of_that_name_is_read(tmp_path, monkeyp
 
 
 def test_the_gaps_of_the_typical_board_are_lognormal():
-    """Level 0.1585 is one deviation below the mean, and 0.0005 3.29 of them."""
+    """The normal quantiles of the levels 0.1585 and 0.0005 are -1.0006 and -3.2905."""
     (typical,) = boards_like(Path("typical"))
     assert typical.n_teams == 1_000
     assert typical.private == pytest.approx(1 / typical.private[::-1])

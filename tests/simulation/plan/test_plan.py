@@ -785,7 +785,7 @@ def test_the_widths_of_a_scenario_are_means_over_its_own_boards():
     scenario = scenarios([COUNTED])
     true = scenario.draws[0]
     for times, columns in ((1, 41), (10, 3)):
-        found = scenario._widths(true[:, :columns], 400, times)
+        mean_widths = scenario._widths(true[:, :columns], 400, times)
         number = 16 * times
         needed = [0.5 * decides for decides in scenario.deciding.on_the_pilot(400)]
         for s in range(columns):
@@ -793,7 +793,7 @@ def test_the_widths_of_a_scenario_are_means_over_its_own_boards():
             boards = true[:, [s]] + 0.5 * scenario.fresh[:, picked]
             widths, winners = board_widths(boards, *needed)
             expected = widths.mean(), winners.mean(), (winners == 0).mean()
-            assert [own[s] for own in found] == pytest.approx(expected)
+            assert [means[s] for means in mean_widths] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("whole", [True, False])
