@@ -66,6 +66,13 @@ def x(length: int) -> str:
     return "x" * length
 
 
+def call_about(**competition: Any) -> Any:
+    """Return a call of the web process at NOW, about a competition with these parts."""
+    return SimpleNamespace(
+        competition=SimpleNamespace(**competition), site=SimpleNamespace(clock=lambda: NOW)
+    )
+
+
 DECISIONS: list[tuple[str, dict[str, str], tuple[str, dict[str, Any]]]] = [
     (
         "exempt",
@@ -215,10 +222,7 @@ def test_what_is_left_of_the_limits_of_a_day_a_week_and_in_total(
             team=lambda name, used=used: TeamFacts(name, **used), current_name=lambda name: name
         )
         facts = SimpleNamespace(total=total, per_week=per_week, per_day=per_day)
-        call: Any = SimpleNamespace(
-            competition=SimpleNamespace(facts=facts, published=published),
-            site=SimpleNamespace(clock=lambda: NOW),
-        )
+        call = call_about(facts=facts, published=published)
         left = actions.left(call, SimpleNamespace(name="Ants"))  # type: ignore[arg-type]
         expected = (today, in_total, n_waiting, "2026-05-07T00:00:00+00:00")
         assert (left.today, left.total, left.waiting, left.resets) == expected, used
@@ -243,11 +247,8 @@ def test_how_many_files_a_team_can_have_sent_since_a_day() -> None:
     def allowed(limits: Limits, days_before: int, **about: Any) -> int | None:
         total, per_week, per_day = limits
         facts = replace(FACTS, total=total, per_week=per_week, per_day=per_day, **about)
-        call: Any = SimpleNamespace(
-            competition=SimpleNamespace(facts=facts), site=SimpleNamespace(clock=lambda: NOW)
-        )
         since = NOW.replace(hour=23) - timedelta(days=days_before)
-        return allowed_until_now(call, since, "")
+        return allowed_until_now(call_about(facts=facts), since, "")
 
     assert [allowed(limits, days) for limits, days, _ in ALLOWED] == [
         most for _limits, _days, most in ALLOWED
@@ -259,11 +260,7 @@ def test_how_many_files_a_team_can_have_sent_since_a_day() -> None:
 def test_how_long_tokens_and_sign_ins_are_valid() -> None:
     def days(since_deadline: float | None) -> float:
         deadline = None if since_deadline is None else NOW - timedelta(days=since_deadline)
-        call: Any = SimpleNamespace(
-            competition=SimpleNamespace(deadline=lambda: deadline),
-            site=SimpleNamespace(clock=lambda: NOW),
-        )
-        return Call.token_expiry(call) / timedelta(days=1)
+        return Call.token_expiry(call_about(deadline=lambda: deadline)) / timedelta(days=1)
 
     assert [days(since) for since in (None, -5, 28, 29, 30)] == [365, 35, 2, 1, 1]
     hour, second = timedelta(hours=1), timedelta(seconds=1)

@@ -50,6 +50,7 @@ from web_site import NAME, RULES, WebSite
 
 START = "/sign-in/oidc"
 ISSUER = "https://id.example.org"
+SETTINGS = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
 
 
 @pytest.fixture(scope="module")
@@ -935,15 +936,14 @@ def test_no_answer_that_was_changed_on_its_way_signs_in(site: Any, provider: Fak
 
 def test_the_clocks_of_the_provider_and_the_server_may_differ_by_a_minute() -> None:
     now = datetime(2026, 5, 6, 12, tzinfo=UTC)
-    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
-    flow, provider = provider_pages.Flow.begin("/"), openid.Provider(settings, CALLBACK)
+    flow, provider = provider_pages.Flow.begin("/"), openid.Provider(SETTINGS, CALLBACK)
     public = {"keys": [keys()["RS256"].as_dict(private=False)]}
 
     def is_accepted(ends: int, begins: int) -> bool:
         """Return whether a token is accepted that ends and begins this many seconds from now."""
         seconds = int(now.timestamp())
         claims = {
-            "iss": settings.oidc_issuer, "aud": CLIENT, "sub": "ada", "nonce": flow.nonce,
+            "iss": ISSUER, "aud": CLIENT, "sub": "ada", "nonce": flow.nonce,
             "exp": seconds + ends, "iat": seconds + begins, "nbf": seconds + begins,
         }  # fmt: skip
         text = token({"alg": "RS256", "kid": "rsa"}, claims, rsa_signature)
@@ -998,12 +998,11 @@ QUERIES: dict[str, int] = {
 
 
 def test_a_provider_sends_back_one_code_of_a_bounded_length() -> None:
-    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
 
     def status(query: str) -> int:
         request: Any = SimpleNamespace(query_params=QueryParams(query))
         try:
-            assert provider_pages._code(request, settings) == query[5:].partition("&")[0]
+            assert provider_pages._code(request, SETTINGS) == query[5:].partition("&")[0]
         except Problem as problem:
             return problem.status
         return 200
@@ -1012,11 +1011,10 @@ def test_a_provider_sends_back_one_code_of_a_bounded_length() -> None:
 
 
 def test_an_address_has_sixty_steps_of_sign_ins_a_minute() -> None:
-    settings = ServerSection(oidc_issuer=ISSUER, oidc_client_id=CLIENT)
-    web: Any = SimpleNamespace(provider=lambda: settings, buckets=Buckets(clock=lambda: 0.0))
+    web: Any = SimpleNamespace(provider=lambda: SETTINGS, buckets=Buckets(clock=lambda: 0.0))
     request: Any = SimpleNamespace(client=SimpleNamespace(host="192.0.2.1"))
     for _ in range(60):
-        assert provider_pages._settings(web, request) is settings
+        assert provider_pages._settings(web, request) is SETTINGS
     with pytest.raises(Problem) as refused:
         provider_pages._settings(web, request)
     assert refused.value.status == 429

@@ -97,9 +97,9 @@ def test_loops_are_compiled_to_run_beside_threads_also_without_a_cache(
 class Libc:
     """A C library that records its calls and returns the next of the answers, or else 0."""
 
-    def __init__(self, *answers: int) -> None:
+    def __init__(self) -> None:
         self.calls: list[Any] = []
-        self.answers = [*answers]
+        self.answers: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any) -> int:
@@ -109,11 +109,14 @@ class Libc:
         return call
 
 
-def test_a_process_adopts_descendants_and_ends_with_its_parent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def libc(monkeypatch: pytest.MonkeyPatch) -> Libc:
     libc = Libc()
     monkeypatch.setattr(linux, "_libc", lambda: libc)
+    return libc
+
+
+def test_a_process_adopts_descendants_and_ends_with_its_parent(libc: Libc) -> None:
     linux.adopt_descendants()
     linux.end_with_parent()
     # PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG of <linux/prctl.h>.
@@ -239,7 +242,11 @@ def test_processes_that_a_task_left_are_children_of_its_threads_or_of_its_guard(
     ],
 )
 def test_a_confined_process_has_its_megabytes_within_those_of_the_system(
-    monkeypatch: pytest.MonkeyPatch, memory: float | None, hard: int, expected: list[int]
+    libc: Libc,
+    monkeypatch: pytest.MonkeyPatch,
+    memory: float | None,
+    hard: int,
+    expected: list[int],
 ) -> None:
     limits_set: list[Any] = []
     monkeypatch.setitem(
@@ -250,8 +257,6 @@ def test_a_confined_process_has_its_megabytes_within_those_of_the_system(
             setrlimit=lambda *limit: limits_set.append(limit),
         ),
     )  # fmt: skip
-    libc = Libc()
-    monkeypatch.setattr(linux, "_libc", lambda: libc)
     linux.confine(Confinement(memory))
     assert limits_set == [("data", (most, most)) for most in expected]
     assert libc.calls == []
@@ -270,6 +275,7 @@ USER, NETWORK, MOUNTS = 0x10000000, 0x40000000, 0x20000
     ],
 )
 def test_a_process_without_a_network_has_a_loopback_of_its_own(
+    libc: Libc,
     proc: Any,
     monkeypatch: pytest.MonkeyPatch,
     answers: tuple[int, ...],
@@ -278,8 +284,7 @@ def test_a_process_without_a_network_has_a_loopback_of_its_own(
     has_ids: bool,
 ) -> None:
     requests: list[Any] = []
-    libc = Libc(*answers)
-    monkeypatch.setattr(linux, "_libc", lambda: libc)
+    libc.answers += answers
     monkeypatch.setattr(os, "geteuid", lambda: 5)
     monkeypatch.setattr(os, "getegid", lambda: 6)
     monkeypatch.setattr("fcntl.ioctl", lambda _, *request: requests.append(request))
@@ -298,7 +303,7 @@ def test_a_process_without_a_network_has_a_loopback_of_its_own(
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system has these flags")
 @pytest.mark.parametrize("n_refused", [None, 0, 1, 2])
 def test_a_folder_is_mounted_again_to_be_read_only(
-    monkeypatch: pytest.MonkeyPatch, n_refused: int | None
+    libc: Libc, monkeypatch: pytest.MonkeyPatch, n_refused: int | None
 ) -> None:
     calls = [
         ("unshare", MOUNTS),
@@ -307,15 +312,13 @@ def test_a_folder_is_mounted_again_to_be_read_only(
         # MS_BIND, MS_REMOUNT and MS_RDONLY, and the flags of the folder: MS_NOSUID and MS_NOEXEC.
         ("mount", b"/a", b"/a", None, 4_096 + 32 + 1 + 2 + 8, None),
     ]
-    answers = [0] * 4
+    libc.answers += [0] * 4
     if n_refused is not None:
-        answers[n_refused] = -1
+        libc.answers[n_refused] = -1
         calls = calls[: n_refused + 1]
     if n_refused == 0:
-        answers.insert(1, -1)  # refused with a namespace of users too
+        libc.answers.insert(1, -1)  # refused with a namespace of users too
         calls.append(("unshare", USER + MOUNTS))
-    libc = Libc(*answers)
-    monkeypatch.setattr(linux, "_libc", lambda: libc)
     status = SimpleNamespace(f_flag=os.ST_NOSUID | os.ST_NOEXEC | os.ST_RDONLY)
     monkeypatch.setattr(os, "statvfs", {b"/a": status}.__getitem__)
     linux.confine(Confinement(read_only=Path("/a")))
