@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import arena
@@ -31,6 +29,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.case_matrix import case_matrix
 from arena.scoring.rank import CaseSettings, read_cases
 from arena.types import PredictionKind, Solution, SolutionColumns
+from submission_files import parquet
 
 IDS, VALUES = ["a", "b", "c"], [0.5, 1.25, 2.0]
 
@@ -166,9 +165,7 @@ def test_labels_of_a_series_are_the_ids_of_a_solution() -> None:
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(frame), sink)
-    return sink.getvalue()
+    return parquet(pa.Table.from_pandas(frame))
 
 
 BY_NAME = {"u": {"x": 1.0, "y": 0.5}, "v": {"x": 0.75, "y": 0.25}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,17 +17,13 @@ from arena.intake.table import Bounds
 from arena.intake.text_lines import read_lines
 from arena.interfaces.faults import FaultList, Refused
 from arena.types import RawTable
+from submission_files import arrow, parquet
 
 TABLE = pa.table({"id": pa.array([1, 2, 3]), "y": pa.array([0.5, 0.25, 0.125])})
-_FILE = io.BytesIO()
-pq.write_table(TABLE, _FILE)
-PARQUET = _FILE.getvalue()
+PARQUET = parquet(TABLE)
 _METADATA = pq.read_metadata(pa.BufferReader(PARQUET)).row_group(0)
 UNPACKED = sum(_METADATA.column(column).total_uncompressed_size for column in range(2))
-_SINK = pa.BufferOutputStream()
-with pa.ipc.new_stream(_SINK, TABLE.schema) as _writer:
-    _writer.write_table(TABLE)
-ARROW = _SINK.getvalue().to_pybytes()
+ARROW = arrow(TABLE, pa.ipc.new_stream)
 ARFF = b"@relation t\n@attribute id integer\n@attribute y real\n@data\n1,0.5\n2,0.25\n3,0.125\n"
 
 

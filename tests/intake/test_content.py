@@ -11,7 +11,6 @@ import os
 import tarfile
 import threading
 import tracemalloc
-import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,7 @@ import pytest
 
 from arena.intake import SubmissionForm, parse_submission
 from arena.types import Solution
-from submission_files import Send, kinds, only, rows_of
+from submission_files import Send, kinds, only, rows_of, zipped
 
 PLAIN = ("id,y\n" + rows_of()).encode()
 
@@ -355,11 +354,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(
 def test_files_of_a_system_in_an_archive_are_passed_over(
     send: Send, name: str, is_read: bool
 ) -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(zipfile.ZipInfo(name), PLAIN)
-        archive.writestr(zipfile.ZipInfo("t.csv"), PLAIN)
-    read = send(buffer.getvalue(), name="t.zip")
+    read = send(zipped({name: PLAIN, "t.csv": PLAIN}), name="t.zip")
     if is_read:
         assert "contains 2 files" in only(read, "wrong format").message
     else:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,17 +16,11 @@ from hypothesis import strategies as st
 from arena.intake import ReadSubmission, read_solution, read_submission
 from arena.interfaces.faults import FAULTS_OF_A_KIND, describe
 from arena.types import PredictionKind, Solution
-from submission_files import N_ROWS, Send, Solve, rows_of
+from submission_files import N_ROWS, Send, Solve, parquet, rows_of
 from thinned import examples
 
 CSV = ("id,y\n" + rows_of()).encode()
 _TABLE = pa.table({"id": [f"{i:03d}" for i in range(N_ROWS)], "y": [0.5] * N_ROWS})
-
-
-def _parquet(compression: str) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(_TABLE, file, compression=compression)
-    return file.getvalue()
 
 
 ROWS = [[f"{row:03d}", 0.5] for row in range(N_ROWS)]
@@ -39,8 +31,8 @@ ARFF = (
 SEEDS = [
     CSV,
     gzip.compress(CSV),
-    _parquet("none"),
-    _parquet("zstd"),
+    parquet(_TABLE, compression="none"),
+    parquet(_TABLE, compression="zstd"),
     CSV.decode().encode("utf-16"),
     ARFF,
     json.dumps({"columns": ["id", "y"], "data": ROWS}).encode(),

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
-import zipfile
 from typing import Any
 
 import pytest
 
 from arena.intake import find_submissions
 from arena.types import PredictionKind
-from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of
+from submission_files import N_ROWS, Send, Solve, kinds, only, rows_of, zipped
 
 PLAIN = ("id,y\n" + rows_of()).encode()
 ROWS = [{"id": f"{row:03d}", "y": row / N_ROWS} for row in range(N_ROWS)]
 LINES = "\n".join(map(json.dumps, ROWS[::-1])) + "\n\n"
-
-
-def zipped(files: dict[str, bytes], **options: Any) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, **options) as archive:
-        for name, data in files.items():
-            # Test ids hold the bytes, so these must not hold the time.
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from arena.intake import check_table
@@ -17,16 +15,14 @@ from arena.intake.arrow_file import read_arrow
 from arena.intake.table import Bounds
 from arena.interfaces.faults import FaultList, Refused
 from arena.types import PredictionKind, Solution
-from submission_files import N_ROWS, Send, Solve, kinds, only
+from submission_files import N_ROWS, Send, Solve, arrow, kinds, only, parquet
 
 IDS = [f"{i:03d}" for i in range(N_ROWS)]
 HALVES = [0.5] * N_ROWS
 
 
 def _bytes(columns: dict[str, Any], **options: Any) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file, **options)
-    return file.getvalue()
+    return parquet(pa.table(columns), **options)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +118,7 @@ def test_no_rows(send: Send) -> None:
 
 def test_bombs_of_many_rows_or_bytes_are_refused_unread(send: Send) -> None:
     many = pa.table({"id": pa.array(["a"] * 2_000_000), "y": pa.array(np.zeros(2_000_000))})
-    file = io.BytesIO()
-    pq.write_table(many, file, compression="zstd")
-    read = send(file.getvalue())
+    read = send(parquet(many, compression="zstd"))
     assert "2,000,000 rows" in only(read, "too many rows").message
     wide = _bytes(
         {"id": IDS, "y": ["x" * 2**20] * N_ROWS}, compression="zstd", use_dictionary=False
@@ -169,15 +163,15 @@ def test_columns_of_the_null_type_are_empty_cells(
 @pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
 def test_arrow_files_are_read(send: Send, new: Any, compression: str | None) -> None:
     table = pa.table({"id": pa.array(IDS).dictionary_encode(), "y": HALVES})
-    data = _arrow(table, new, compression)
+    data = arrow(table, new, compression)
     assert send(data).values is not None
     assert kinds(send(data[:-6])) == {"truncated file"}
     assert kinds(send(data[:100] + bytes(100) + data[200:])) == {"damaged file"}
     lists = pa.table({"id": IDS, "y": [[0.5]] * N_ROWS})
-    assert kinds(send(_arrow(lists, new, compression))) == {"wrong type"}
+    assert kinds(send(arrow(lists, new, compression))) == {"wrong type"}
     many = pa.table({"id": pa.nulls(10**6), "y": pa.nulls(10**6)})
-    assert kinds(send(_arrow(many, new, compression))) == {"too many rows"}
-    assert kinds(send(_arrow(table.select([]), new, compression))) == {"no columns"}
+    assert kinds(send(arrow(many, new, compression))) == {"too many rows"}
+    assert kinds(send(arrow(table.select([]), new, compression))) == {"no columns"}
 
 
 @pytest.mark.parametrize(
@@ -191,7 +185,7 @@ def test_arrow_files_are_read(send: Send, new: Any, compression: str | None) -> 
 def test_a_large_arrow_file_is_refused_for_what_is_large(bounds: Bounds, kind: str) -> None:
     faults = FaultList()
     with pytest.raises(Refused):
-        read_arrow(_arrow(pa.table({"id": IDS, "y": HALVES}), pa.ipc.new_stream), bounds, faults)
+        read_arrow(arrow(pa.table({"id": IDS, "y": HALVES}), pa.ipc.new_stream), bounds, faults)
     assert {fault.kind for fault in faults.to_tuple()} == {kind}
 
 
@@ -199,14 +193,7 @@ def test_offsets_of_arrow_files_are_validated(send: Send) -> None:
     offsets = pa.py_buffer(np.array([0, 3, 2**30, *range(9, 3 * N_ROWS, 3), 90], np.int32))
     ids = pa.StringArray.from_buffers(N_ROWS, offsets, pa.py_buffer("".join(IDS).encode()))
     table = pa.table({"id": ids, "y": HALVES})
-    assert kinds(send(_arrow(table, pa.ipc.new_stream))) == {"damaged file"}
-
-
-def _arrow(table: Any, new: Any, compression: str | None = None) -> bytes:
-    file = io.BytesIO()
-    with new(file, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-        writer.write_table(table)
-    return file.getvalue()
+    assert kinds(send(arrow(table, pa.ipc.new_stream))) == {"damaged file"}
 
 
 def test_a_file_of_parquet_has_twelve_bytes_or_more(send: Send) -> None:

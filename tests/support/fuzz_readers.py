@@ -13,22 +13,20 @@ from __future__ import annotations
 import argparse
 import functools
 import gzip
-import io
 import json
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from arena.intake import ReadSubmission, SubmissionForm, parse_submission
 from arena.interfaces.faults import FAULTS_OF_A_KIND, describe
 from arena.types import PredictionKind, Target
 from arena.utils.processes import Limits, call_limited
+from submission_files import arrow, parquet
 
 N_ROWS = 30
 IDS = [f"{i:03d}" for i in range(N_ROWS)]
@@ -48,25 +46,10 @@ def form(kind: PredictionKind) -> SubmissionForm:
     return SubmissionForm("id", ("y",), (Target("y", classes),), kind, pa.array(IDS))
 
 
-def parquet(columns: dict[str, Any], **options: Any) -> bytes:
-    """Return a Parquet file."""
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file, **options)
-    return file.getvalue()
-
-
-def arrow(columns: dict[str, Any], new: Any) -> bytes:
-    """Return an Arrow file or stream."""
-    file, table = io.BytesIO(), pa.table(columns)
-    with new(file, table.schema) as writer:
-        writer.write_table(table)
-    return file.getvalue()
-
-
 @functools.cache
 def corpus() -> tuple[bytes, ...]:
     """Return the files that are mutated: valid ones of every form, and some of wrong types."""
-    values = {"id": IDS, "y": [0.5] * N_ROWS}
+    values = pa.table({"id": IDS, "y": [0.5] * N_ROWS})
     quoted = "".join(f'"{id}","0.5"\r\n' for id in IDS)
     return (
         CSV,
@@ -77,10 +60,10 @@ def corpus() -> tuple[bytes, ...]:
         *(arrow(values, new) for new in (pa.ipc.new_file, pa.ipc.new_stream)),
         *(parquet(values, compression=name) for name in ("none", "snappy", "zstd")),
         parquet(values, use_dictionary=False, data_page_version="2.0"),
-        parquet({"id": IDS, "y": pa.array(["1"] * N_ROWS).dictionary_encode()}),
-        parquet({"id": list(range(N_ROWS)), "y": pa.nulls(N_ROWS)}),
-        parquet({"id": IDS, "y": [[0.5]] * N_ROWS}),
-        parquet({"id": IDS, "y": pa.nulls(N_ROWS, pa.binary(8))}),
+        parquet(pa.table({"id": IDS, "y": pa.array(["1"] * N_ROWS).dictionary_encode()})),
+        parquet(pa.table({"id": list(range(N_ROWS)), "y": pa.nulls(N_ROWS)})),
+        parquet(pa.table({"id": IDS, "y": [[0.5]] * N_ROWS})),
+        parquet(pa.table({"id": IDS, "y": pa.nulls(N_ROWS, pa.binary(8))})),
     )
 
 

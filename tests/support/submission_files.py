@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from collections.abc import Callable, Mapping
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from arena.intake import ReadSubmission
 from arena.types import Fault, Solution
 
-__all__ = ["N_ROWS", "Send", "Solve", "die", "kinds", "only", "rows_of"]
+__all__ = [
+    "N_ROWS", "Send", "Solve", "arrow", "die", "kinds", "only", "parquet", "rows_of", "zipped"
+]  # fmt: skip
 
 N_ROWS = 30
 
@@ -21,6 +28,30 @@ def rows_of(values: Mapping[int, str] | None = None, default: str = "0.5") -> st
     """Return the rows of a valid submission, some of them with other values."""
     changed = values or {}
     return "".join(f"{i:03d},{changed.get(i, default)}\n" for i in range(N_ROWS))
+
+
+def parquet(table: pa.Table, **options: Any) -> bytes:
+    """Return a Parquet file."""
+    file = io.BytesIO()
+    pq.write_table(table, file, **options)
+    return file.getvalue()
+
+
+def arrow(table: pa.Table, new: Any, compression: str | None = None) -> bytes:
+    """Return an Arrow file or stream; ``new`` opens its writer, such as ``pa.ipc.new_file``."""
+    file = io.BytesIO()
+    with new(file, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP archive, with the same bytes at any time."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
 
 
 def only(read: ReadSubmission, kind: str) -> Fault:
