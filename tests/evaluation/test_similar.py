@@ -167,23 +167,16 @@ def test_submissions_that_are_known_to_be_equal_are_not_read_again(
         def subset(self, submissions: Any) -> Any:
             return Counted(self.values[submissions])
 
-    several = [
-        similar_submissions(
-            Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **options
-        )
-        for options in ({}, {"first_equal": first})
-    ]
-    assert several[0] == several[1] != ()
+    def assert_same_groups() -> None:
+        arguments = Counted(values), range(1, M + 1), names, PredictionKind.SCORE
+        groups = similar_submissions(*arguments)
+        assert similar_submissions(*arguments, first_equal=first) == groups != ()
+
+    assert_same_groups()
     assert read == [M, 9]
     # Of many, only the last new one of each team and those with equals are read.
     monkeypatch.setattr("arena.evaluation.similar.MOST_COMPARED", 8)
-    few = [
-        similar_submissions(
-            Counted(values), range(1, M + 1), names, PredictionKind.SCORE, **options
-        )
-        for options in ({}, {"first_equal": first})
-    ]
-    assert few[0] == few[1] != ()
+    assert_same_groups()
     needed = {int(position) for position in first if (first == position).sum() > 1}
     needed |= {
         max(position for position in set(first.tolist()) if names[position] == name)

@@ -727,7 +727,7 @@ def test_files_of_a_system_among_masks_are_passed_over(
 def test_an_encrypted_archive_of_masks_is_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "team.zip", {"a.png": grey(GOOD)})
     data = bytearray(path.read_bytes())
-    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag in the central directory
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the encryption flag in the central directory
     path.write_bytes(data)
     fault = only(parse_submission(path, form(("a",))), "damaged file")
     assert fault.message == "The ZIP archive is encrypted: send it open."

@@ -192,7 +192,7 @@ def test_evidence_takes_the_best_source_of_a_metric(
     np.testing.assert_allclose(evidence.deviations, study.resampled.std(axis=1), rtol=0.12)
 
 
-def test_two_are_near_duplicates_below_ten_rows_and_below_a_hundredth_or_from_a_correlation_on():
+def test_near_duplicates_differ_on_few_rows_or_have_a_correlation_of_99_percent():
     far, close, closer = (np.sqrt(2 * (1 - correlation)) for correlation in (0, 0.9899, 0.9901))
     for n_rows, n_units, error, deviation, near in (
         (9, 10_000, far, 1.0, True),
@@ -203,7 +203,7 @@ def test_two_are_near_duplicates_below_ten_rows_and_below_a_hundredth_or_from_a_
         (1, 50, far, 1.0, False),
         (99, 10_000, close, 1.0, False),
         (99, 10_000, closer, 1.0, True),
-        (99, 10_000, 0.0, 0.0, False),  # what does not vary has no correlation
+        (99, 10_000, 0.0, 0.0, False),  # values that do not vary have no correlation
     ):
         errors = np.array([[0.0, error], [error, 0.0]])
         differing = np.array([[0, n_rows], [n_rows, 0]], dtype=np.uint8)
@@ -214,7 +214,7 @@ def test_two_are_near_duplicates_below_ten_rows_and_below_a_hundredth_or_from_a_
 def test_bounds_of_the_worst_part_hold_for_all_submissions_and_upper_ones_for_all_parts(
     study_of, metrics, correlated_labels
 ):
-    """Bonferroni: 3 submissions below, and 3 submissions of 2 parts above, each side 0.0125."""
+    """Bonferroni: 0.0125 is shared by 3 lower bounds, and by 6 upper bounds, 3 of each part."""
     truth, predictions = correlated_labels(np.random.default_rng(0), [0.7, 0.8, 0.9], 200)
     for name in ("accuracy", "rmse"):
         part = study_of(metrics[name], truth, predictions)

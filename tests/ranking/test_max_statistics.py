@@ -70,7 +70,7 @@ def test_leads_that_count_are_exact_and_others_no_larger(scales: tuple[float, fl
 def test_a_pair_without_a_precision_never_differs() -> None:
     errors = np.random.default_rng(0).normal(size=(3, 12))
     open_pairs, precisions = ~np.eye(3, dtype=bool), np.ones((3, 3))
-    precisions[0, 2] = precisions[2, 0] = 0  # after a pair that differs
+    precisions[0, 2] = precisions[2, 0] = 0  # the pair that follows one with a precision
     np.testing.assert_array_equal(
         compiled_maxima(errors, precisions, open_pairs),
         np.abs([errors[0] - errors[1], errors[1] - errors[2]]).max(axis=0),

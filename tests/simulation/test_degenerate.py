@@ -1,4 +1,4 @@
-"""Boards without meaning, and rows with a known chance, worked out by hand."""
+"""Boards whose ranks have no meaning, and the log-odds of drawn rows, worked out by hand."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_half_of_the_submissions_share_the_best_score_or_none_beats_a_constant(
 @pytest.mark.parametrize(
     ("metric", "truth", "n_classes", "best"),
     [
-        (MeanSquaredError(), np.array([0.0, 0.0, 3.0]), None, 2.0),  # of the mean, 1
-        (MeanAbsoluteError(), np.array([0.0, 0.0, 3.0]), None, 1.0),  # of the median, 0
+        (MeanSquaredError(), np.array([0.0, 0.0, 3.0]), None, 2.0),  # by the mean, 1
+        (MeanAbsoluteError(), np.array([0.0, 0.0, 3.0]), None, 1.0),  # by the median, 0
         (Accuracy(), np.arange(20), 20, 0.05),
         (Accuracy(), np.arange(21), 21, None),
         (Accuracy(), LABELS, None, None),

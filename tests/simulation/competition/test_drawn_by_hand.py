@@ -80,7 +80,7 @@ def test_the_last_entries_are_drawn_in_blocks_of_64() -> None:
     [
         ([5.0, 3.0, 1.0], [0, 1, 2]),
         ([1.0, 5.0, 4.0, 2.0], [2, 0, 0.5, 1.5]),
-        ([1.0, 1.0, 1.0, -1.0], [0, 0, 0, 4]),  # the median is the top: the mean is 0.5
+        ([1.0, 1.0, 1.0, -1.0], [0, 0, 0, 4]),  # the mean, as the median is the top
     ],
 )
 def test_a_gap_of_one_is_that_of_the_median_team(scores: list[float], gaps: list[float]) -> None:
@@ -101,7 +101,7 @@ def test_three_teams_with_one_pair_of_scores_have_a_notebook() -> None:
         (1, 0.2, 0.75, 1, [0, 0, 0, 1]),
         (2, 0.25, 1.0, 1, [0, 1, 0, 1]),
         (2, 0.5, 0.5, 2, [0, 0, 2, 0]),
-        (2, 0.5, 0.5, 1, [0, 1, 1, 0]),  # the day before comes first
+        (2, 0.5, 0.5, 1, [0, 1, 1, 0]),  # the day before is filled first
         (3, 0.5, 0.5, 1, [0, 1, 1, 1]),
         (3, 0.0, 0.0, 1, [1, 1, 1, 0]),
         (3, 1.0, 1.0, 1, [0, 1, 1, 1]),
