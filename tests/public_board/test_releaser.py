@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +25,21 @@ from toy_metrics import BlackBoxRmse, PointwiseRmse
 
 N_TEAMS, N_ROWS = 40, 30
 
+Read = Callable[[Sequence[int]], npt.NDArray[Any]]
+
+
+def read_nothing(submissions: Sequence[int]) -> npt.NDArray[Any]:
+    raise AssertionError(submissions)
+
+
+def releaser_of(mechanism: Any, read: Read = read_nothing, **changes: Any) -> Releaser:
+    """Return a releaser for root mean squares, with one instance of the mechanism for each team."""
+    values: dict[str, Any] = {
+        "metric": PointwiseRmse(), "truth": np.zeros(N_ROWS), "seed": 1, "instances": PerTeam(),
+        **changes,
+    }  # fmt: skip
+    return Releaser(mechanism=mechanism, plugin="mechanisms", read=read, **values)
+
 
 def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
@@ -38,15 +53,8 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
             reads.append(len(submissions))
             return np.stack([stored[submission] for submission in submissions])
 
-        releaser = Releaser(
-            mechanism=LadderFree(),
-            plugin="mechanisms",
-            metric=PointwiseRmse(),
-            truth=truth,
-            read=read,
-            seed=1,
-            instances=PerRank(greater_is_better=False),
-        )
+        instances = PerRank(greater_is_better=False)
+        releaser = releaser_of(LadderFree(), read, truth=truth, instances=instances)
         released = None
         for number in range(first, last):
             values = stored[number]
@@ -81,21 +89,10 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
         return np.stack([stored[submission] for submission in submissions])
 
     def play(log: MemoryLog, *, restarted: bool) -> list[Any]:
-        def fresh() -> Releaser:
-            return Releaser(
-                mechanism=LadderFree(),
-                plugin="mechanisms",
-                metric=metric,
-                truth=truth,
-                read=read,
-                seed=1,
-                instances=PerTeam(),
-            )
-
-        releaser, released = fresh(), []
+        releaser, released = releaser_of(LadderFree(), read, metric=metric, truth=truth), []
         for number, values in stored.items():
             if restarted:
-                releaser = fresh()
+                releaser = releaser_of(LadderFree(), read, metric=metric, truth=truth)
             scored_submission = ScoredSubmission(number, f"team {number % 3}", values[np.newaxis])
             released.append(releaser.release(scored_submission, log))
         return released
@@ -108,7 +105,7 @@ def test_what_improved_in_this_process_is_not_read_again(metric: Any) -> None:
 
 
 class Compares:
-    """A mechanism that compares each submission with given ones."""
+    """A mechanism that compares each submission with chosen others."""
 
     name = "compares"
     clip = None
@@ -123,7 +120,7 @@ class Compares:
         return Release(evaluation.score, improved=self.improved)
 
 
-def comparing(**changes: Any) -> tuple[Releaser, Compares, list[int]]:
+def comparing() -> tuple[Releaser, Compares, list[int]]:
     """Return a releaser with its mechanism and the submissions that it reads."""
     mechanism, reads = Compares(), list[int]()
 
@@ -131,17 +128,7 @@ def comparing(**changes: Any) -> tuple[Releaser, Compares, list[int]]:
         reads.extend(submissions)
         return np.ones((len(submissions), N_ROWS))
 
-    releaser = Releaser(
-        mechanism=mechanism,
-        plugin="mechanisms",
-        metric=PointwiseRmse(),
-        truth=np.zeros(N_ROWS),
-        read=read,
-        seed=1,
-        instances=PerTeam(),
-        **changes,
-    )
-    return releaser, mechanism, reads
+    return releaser_of(mechanism, read), mechanism, reads
 
 
 @pytest.mark.parametrize(("held_bytes", "held"), [(0, 16), (20 * 8 * N_ROWS, 20)])
@@ -151,7 +138,8 @@ def test_sixteen_submissions_are_held_or_as_many_as_the_memory_takes(
     monkeypatch.setattr(releasing, "_HELD_BYTES", held_bytes)
     releaser, mechanism, reads = comparing()
     compared = [*range(1, held + 2)]
-    # The first was dropped for the last; the third is then the one not used for longest.
+    # The last submission replaced the first in memory. Reading the first again replaced the third,
+    # which was not used for the longest time.
     mechanism.others = [*compared, 2, 1, 2, 3]
     releaser.release(ScoredSubmission(99, "a", np.full((1, N_ROWS), 2.0)), MemoryLog())
     assert reads == [*compared, 1, 3]
@@ -220,25 +208,12 @@ def test_the_standard_error_that_a_mechanism_is_told_is_that_of_the_score(
             told.append(evaluation.standard_error())
             return Release(evaluation.score, improved=True)
 
-    releaser = Releaser(
-        mechanism=Asks(),
-        plugin="mechanisms",
-        metric=metric,
-        truth=np.zeros(4),
-        read=read_nothing,
-        seed=1,
-        instances=PerTeam(),
-        clusters=clusters,
-    )
+    releaser = releaser_of(Asks(), metric=metric, truth=np.zeros(4), clusters=clusters)
     released = releaser.release(ScoredSubmission(1, "a", np.array([[0.0, 1, 2, 3]])), MemoryLog())
     assert released is not None
     assert released.release.score == pytest.approx(np.sqrt(7 / 2))
     assert told == [pytest.approx(error)]
     assert releaser.release(ScoredSubmission(2, "a", np.full((1, 4), np.nan)), MemoryLog()) is None
-
-
-def read_nothing(submissions: Sequence[int]) -> npt.NDArray[Any]:
-    raise AssertionError(submissions)
 
 
 def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() -> None:
@@ -249,15 +224,7 @@ def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() 
             return Release(float(rng.random()), improved=True)
 
     def drawn(submission: int, changes: int, seed: int = 1) -> float:
-        releaser = Releaser(
-            mechanism=Draws(),
-            plugin="mechanisms",
-            metric=PointwiseRmse(),
-            truth=np.zeros(N_ROWS),
-            read=lambda submissions: np.zeros((len(submissions), N_ROWS)),
-            seed=seed,
-            instances=PerTeam(),
-        )
+        releaser = releaser_of(Draws(), seed=seed)
         scored_submission = ScoredSubmission(
             submission, "a", np.ones((1, N_ROWS)), score_changes=changes
         )
@@ -276,7 +243,7 @@ def test_chance_is_new_for_each_submission_and_after_each_change_of_its_score() 
 def test_a_start_from_the_baseline_is_from_its_best_submission(
     order: tuple[float, ...], restarted: bool
 ) -> None:
-    truth, log = np.zeros(N_ROWS), MemoryLog()
+    log = MemoryLog()
     seen: list[tuple[Any, Any]] = []
 
     class Observed(Ladder):
@@ -289,16 +256,8 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
         return np.stack([np.full(N_ROWS, sent[submission]) for submission in submissions])
 
     def fresh() -> Releaser:
-        return Releaser(
-            mechanism=Observed(eta=0.1, start="baseline", clip=1.0),
-            plugin="mechanisms",
-            metric=PointwiseRmse(),
-            truth=truth,
-            read=read,
-            seed=1,
-            instances=PerTeam(),
-            baseline_team="base",
-        )
+        mechanism = Observed(eta=0.1, start="baseline", clip=1.0)
+        return releaser_of(mechanism, read, baseline_team="base")
 
     sent: dict[int, float] = {}
     reads: list[int] = []
