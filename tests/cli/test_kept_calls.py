@@ -463,7 +463,7 @@ def test_commands_that_simulate_call_and_print_as_kept(commands: RecordedCommand
     commands.check_kept("calls-of-simulations.txt")
 
 
-def test_plans_and_outputs_of_results_are_made_as_kept(commands: RecordedCommands) -> None:
+def test_plan_and_score_write_their_outputs_as_kept(commands: RecordedCommands) -> None:
     patch, lines = commands.monkeypatch, commands.lines
     sections = [SimpleNamespace(charts=()), SimpleNamespace(charts=("chart",))]
     charts, no_charts = (
@@ -525,7 +525,7 @@ def test_plans_and_outputs_of_results_are_made_as_kept(commands: RecordedCommand
     commands.check_kept("calls-of-outputs.txt")
 
 
-def test_commands_of_the_end_call_and_print_as_kept(commands: RecordedCommands) -> None:
+def test_commands_for_the_final_result_call_and_print_as_kept(commands: RecordedCommands) -> None:
     commands.monkeypatch.setenv("COLUMNS", "75")
     pair = SimilarSubmissions(
         identical=True, submissions=(1, 2), teams=("[b]a", "b"), differing=0.0, correlation=None
@@ -621,7 +621,7 @@ def test_files_are_submitted_here_or_to_a_server_as_kept(commands: RecordedComma
     commands.check_kept("calls-of-submissions.txt")
 
 
-def test_every_option_of_score_validate_and_rank_reaches_them_as_kept(
+def test_score_validate_and_rank_pass_on_every_option_as_kept(
     commands: RecordedCommands,
 ) -> None:
     lines, patch = commands.lines, commands.monkeypatch
@@ -699,7 +699,7 @@ def test_init_names_the_arguments_that_are_missing(commands: RecordedCommands) -
         assert commands.lines[-2:] == [f"arena: Give {missing}: see arena init --help.", "[2]\n"]
 
 
-def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCommands) -> None:
+def test_init_refuses_options_that_exclude_each_other_as_kept(commands: RecordedCommands) -> None:
     for name in ("empty", "inputs"):
         (commands.folder / name).mkdir()
     for path in ("inputs/rows.csv", "settings.toml"):
@@ -720,7 +720,7 @@ def test_init_refuses_what_does_not_belong_together_as_kept(commands: RecordedCo
     commands.check_kept("calls-of-init.txt")
 
 
-def test_init_creates_what_its_options_say_as_kept(commands: RecordedCommands) -> None:
+def test_init_creates_competitions_by_its_options_as_kept(commands: RecordedCommands) -> None:
     for name in ("hidden", "shown"):
         (commands.folder / name).mkdir()
         (commands.folder / name / "rows.csv").touch()
@@ -777,7 +777,7 @@ def test_init_creates_what_its_options_say_as_kept(commands: RecordedCommands) -
     commands.check_kept("calls-of-creations.txt")
 
 
-def test_init_says_what_was_made_as_kept(
+def test_init_describes_the_new_competition_as_kept(
     commands: RecordedCommands, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = "arena.cli.commands.init"

@@ -156,7 +156,7 @@ def test_a_board_had_intervals_if_it_has_resamples_or_public_scores_of_a_black_b
         assert verify._had_intervals(result, metric) is had_intervals
 
 
-def test_another_solution_or_metric_than_the_recorded_one_is_a_sentence(
+def test_another_solution_or_metric_than_the_recorded_one_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(verify, "solution_digests", lambda *_: {"labels": "ab"})

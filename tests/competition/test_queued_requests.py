@@ -490,7 +490,7 @@ def test_a_decision_on_a_board_is_carried_out_in_its_phase(
         assert boards_seen == boards
 
 
-def test_a_group_is_of_the_first_files_that_are_there_and_not_too_large_together(
+def test_a_group_is_the_first_files_that_exist_and_are_small_enough_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processing, "_GROUP_BYTES", 10)

@@ -62,7 +62,7 @@ MODALITY = SimpleNamespace(sample_cell=lambda column, cells: f"{column}: {'/'.jo
         (PredictionKind.VALUE, (None,), ("y",), (2, 3), [0] * 4, [2.0]),
     ],
 )  # fmt: skip
-def test_a_sample_has_the_middle_of_the_range_or_the_first_class_that_is_shown(
+def test_a_sample_has_the_middle_of_the_range_or_the_first_public_class(
     kind: PredictionKind, targets: Any, columns: Any, bounds: Any, truth: Any, values: list[Any]
 ) -> None:
     metric: Any = SimpleNamespace(traits=MetricTraits(prediction_range=bounds), modality=MODALITY)

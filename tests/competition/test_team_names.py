@@ -108,15 +108,15 @@ def test_a_team_name_is_refused_in_a_sentence(name: str, sentence: str | None) -
     assert (None if fault is None else fault.message) == sentence
 
 
-def test_a_team_is_shown_by_its_name_or_by_what_can_be_shown_of_it() -> None:
-    for name, shown, n_faults in (
+def test_the_name_of_a_team_is_shortened_and_escaped_for_display() -> None:
+    for name, displayed, n_faults in (
         (" Zoe ", "Zoe", 0),
         ("x" * 101, "x" * 99 + "…", 1),
         ("a\nb", "a\\nb", 1),
         (" ", "(no name)", 1),
     ):
         file = named_file(Path("folder/1.csv"), name)
-        assert (file.team, file.name, len(file.faults)) == (shown, "1.csv", n_faults)
+        assert (file.team, file.name, len(file.faults)) == (displayed, "1.csv", n_faults)
     assert file.faults[0].message == "The team name is empty. Give a name with --team."
     assert named_file(Path("f" * 1_001), "a").name == "f" * 999 + "…"
     assert named_file(Path("f" * 1_000), "a").name == "f" * 1_000

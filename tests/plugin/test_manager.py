@@ -170,7 +170,7 @@ def test_an_item_that_is_no_metric_is_named(manager: PluginManager) -> None:
     assert "it lacks greater_is_better, prediction" in str(manager.failures[0])
 
 
-def test_a_family_is_a_family_of_metrics_only(manager: PluginManager) -> None:
+def test_a_family_may_provide_metrics_only(manager: PluginManager) -> None:
     class Family:
         prefix = "made"
 

@@ -118,10 +118,10 @@ def test_every_target_needs_a_bound_and_every_constant_something_to_lose() -> No
     assert suggested_clip(Bounded(), FIVE_ROWS) == (0, 7.7)
     assert suggested_clip(Bounded(), replace(FIVE_ROWS, truth=np.full(5, 3.0))) is None
 
-    class InAProcess(Bounded):
+    class TimeLimited(Bounded):
         traits = MetricTraits(score_range=(0.0, np.inf), time_limit=9.0)
 
-    assert suggested_clip(InAProcess(), FIVE_ROWS) is None
+    assert suggested_clip(TimeLimited(), FIVE_ROWS) is None
 
 
 def test_a_mechanism_reviews_the_board_of_the_public_rows(monkeypatch: pytest.MonkeyPatch) -> None:

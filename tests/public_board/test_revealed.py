@@ -131,7 +131,7 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     assert {design.other for design in oracle.designs()} == {0.0, 5.0, 7.0, 40_009.0}
 
 
-def test_each_team_of_one_person_has_chance_of_its_own_and_their_mean_counts() -> None:
+def test_each_team_of_a_person_draws_its_own_noise_and_the_mean_score_counts() -> None:
     draws: list[tuple[int, float]] = []
 
     class Draws:
@@ -148,7 +148,7 @@ def test_each_team_of_one_person_has_chance_of_its_own_and_their_mean_counts() -
     assert len({number for _, number in draws}) == 3
 
 
-def test_a_label_alone_on_a_board_is_not_asked_for() -> None:
+def test_a_board_of_one_label_reveals_no_label() -> None:
     accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
     # With two labels, a score of 0 or 1 reveals both: half of the assignments have such a score.
     for n, rows in ((1, 0.0), (2, 0.5)):

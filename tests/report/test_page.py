@@ -205,7 +205,7 @@ def test_the_final_page_is_for_participants(competition: Competition) -> None:
         assert hidden not in text
 
 
-def test_of_the_findings_the_final_page_has_the_boards_only(
+def test_the_final_page_has_only_the_findings_about_boards(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("brackets", f"{_ANALYSIS}cup", "luck", "ranks")
@@ -302,7 +302,7 @@ def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
     assert "empty cell (40), such as row 3: The cell <is> empty." in text
 
 
-def test_a_line_of_a_template_that_is_only_a_block_leaves_no_line() -> None:
+def test_a_template_line_with_only_a_block_tag_leaves_no_line() -> None:
     text = "a\n  {% if true %}\n  b\n  {% endif %}\nc"
     assert _environment().from_string(text).render() == "a\n  b\nc"
 

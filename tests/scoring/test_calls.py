@@ -274,7 +274,7 @@ def test_the_verdict_of_the_rankers_plugin_belongs_to_the_board(
 
 
 @dataclass(frozen=True)
-class OfScores(Broken):
+class WithScoreIntervals(Broken):
     """A ranker with intervals of the scores."""
 
     def rank(self, study: Study) -> RankSets:
@@ -292,7 +292,7 @@ def test_a_board_has_the_ranks_and_intervals_of_its_ranker_or_none() -> None:
     with pytest.raises(UnknownNameError, match="no ranker 'other'"):
         analyse(study, BoardSettings(10, workers=1, ranker="other"), manager)
     manager = PluginManager(entry_points=False)
-    manager.register(Provider(OfScores(0)), "mine")
+    manager.register(Provider(WithScoreIntervals(0)), "mine")
     corrected = analyse(study, BoardSettings(10, workers=1), manager).corrected
     assert (corrected.low, corrected.high) == (0.0625, 0.25)
     assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)

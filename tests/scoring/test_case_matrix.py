@@ -89,7 +89,7 @@ def test_repeated_answers_make_up_a_share_of_the_variance() -> None:
     assert "make up 25.0% of the variance" in verdict
 
 
-def test_one_task_names_no_case_and_equal_names_are_numbered() -> None:
+def test_cases_are_named_by_task_if_there_are_several_and_equal_names_are_numbered() -> None:
     matrix = case_matrix(scores("ab", "11", [1.0, 2.0], tasks="ss"))
     assert (matrix.cases, matrix.tasks, matrix.task_names) == (("1",), None, ())
     slashes = CaseScores(["a"] * 2, ["y/z", "z"], np.ones(2), tasks=["x", "x/y"])
@@ -142,13 +142,13 @@ def test_records_are_refused_in_a_sentence(records: CaseScores, sentence: str) -
     assert str(refused.value) == sentence
 
 
-def test_names_that_have_values_of_the_same_are_different() -> None:
+def test_algorithms_with_values_for_the_same_case_are_different() -> None:
     assert case_matrix(scores("aaA", "121", np.ones(3))).algorithms == ("a", "A")
     infinite = case_matrix(REFUSED[0][0], infinite=True)
     assert infinite.values.tolist() == [[1.0, np.inf], [2.0, -np.inf]]
 
 
-def test_files_are_combined_if_they_hold_the_same_and_have_the_same_columns() -> None:
+def test_files_are_combined_if_they_have_the_same_metric_and_columns() -> None:
     first, second = (
         scores(algorithm, "1", [value], tasks="s", metric="dice", notes=("A.", note))
         for algorithm, value, note in (("a", 1.0, "B."), ("b", 2.0, "C."))
