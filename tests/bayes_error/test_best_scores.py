@@ -257,7 +257,7 @@ def test_the_floor_of_a_board_is_what_its_own_metric_gives_the_soft_labels(metri
         (best + (rng.random(200) < 0.1)) % n_classes if is_accuracy else (soft + 1 / n_classes) / 2
     )
     reached, worse = (
-        np.array([study.metric.score(own, predictions) for own in labels])
+        np.array([study.metric.score(drawn_labels, predictions) for drawn_labels in labels])
         for predictions in (best, other)
     )
     assert floor.value == pytest.approx(reached.mean(), abs=4 * stats.sem(reached) + 0.004)

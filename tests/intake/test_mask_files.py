@@ -787,6 +787,8 @@ def test_masks_are_refused_in_a_sentence_beyond_each_bound(
     del files["c.npy"]
     assert _solution_masks(tmp_path, files)[0].cases == ("a", "b")
     monkeypatch.setattr(mask_files, "MOST_BYTES", 200)
+    monkeypatch.setattr(mask_files, "limited_content", lambda opened, *_: opened().read())
+    monkeypatch.setattr(mask_files, "_refuse_size", lambda *_: None)
     for size, messages in (
         (100, []),
         (101, [
@@ -794,11 +796,8 @@ def test_masks_are_refused_in_a_sentence_beyond_each_bound(
             "integers of 8 bits."
         ]),
     ):  # fmt: skip
-        monkeypatch.setattr(mask_files, "limited_content", lambda opened, *_: opened().read())
-        monkeypatch.setattr(mask_files, "_refuse_size", lambda *_: None)
-        assert (
-            _solution_masks(tmp_path, {"a.npy": npy(np.ones((2, size), np.uint8))})[1] == messages
-        )
+        files = {"a.npy": npy(np.ones((2, size), np.uint8))}
+        assert _solution_masks(tmp_path, files)[1] == messages
 
 
 def test_labels_that_are_none_are_named_beside_the_first_twenty(tmp_path: Path) -> None:

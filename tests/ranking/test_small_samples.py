@@ -384,7 +384,8 @@ def test_possible_winners_of_a_large_board_are_those_compared_with_all():
     deviations = 0.7 * np.sqrt([[np.var(a - b, ddof=1) for a in moved] for b in moved])
     np.fill_diagonal(deviations, np.inf)
     pairs = [
-        (0.7 * (moved - mean) / own[:, None]) for mean, own in zip(moved, deviations, strict=True)
+        (0.7 * (moved - mean) / deviation[:, None])
+        for mean, deviation in zip(moved, deviations, strict=True)
     ]
     first = np.sort(np.max(pairs, axis=(0, 1)))[-15]  # 0.1 / 2 * 301 = 15.05
     for j, possible in enumerate(intervals):

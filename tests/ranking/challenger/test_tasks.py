@@ -42,8 +42,10 @@ def test_scores_are_those_of_the_rows_of_each_task(board: Any) -> None:
     for column, task in enumerate((0, 1, 3)):
         rows = board.tasks == task
         for line, position in enumerate((2, 0, 1)):
-            own = board.metric.score(board.truth[rows], board.predictions.values[position][rows])
-            assert by_task.scores[line, column] == pytest.approx(own)
+            task_score = board.metric.score(
+                board.truth[rows], board.predictions.values[position][rows]
+            )
+            assert by_task.scores[line, column] == pytest.approx(task_score)
     assert by_task.ranks.tolist() == [[3, 3, 3], [1, 2, 2], [2, 1, 1]]
 
 
