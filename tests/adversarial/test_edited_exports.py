@@ -47,7 +47,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-def told(folder: Path) -> tuple[str, ...]:
+def problems_of(folder: Path) -> tuple[str, ...]:
     try:
         return verify_bundle(folder / "out", folder / "solution.csv", PluginManager(), NoProgress())
     except ArenaError as error:
@@ -146,7 +146,7 @@ def means_the_same(text: str | None, path: Path) -> bool:
 def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share: int) -> None:
     original = exported / "out"
     copy = Path(shutil.copytree(exported, tmp_path / "x"))
-    assert told(copy) == ()
+    assert problems_of(copy) == ()
     unnoticed, tried = [], 0
     for path, what, text in [*edits_of(original)][::share]:
         shutil.rmtree(copy / "out")
@@ -156,7 +156,7 @@ def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share:
             changed.unlink()
         else:
             changed.write_text(text)
-        problems = told(copy)
+        problems = problems_of(copy)
         if not problems and not (path.name == "settings.json" and means_the_same(text, path)):
             unnoticed.append(f"{changed.name}: {what}")
         assert all(len(problem) < 1_000 for problem in problems), (path, what)
@@ -167,15 +167,15 @@ def test_every_edit_of_an_export_is_named(exported: Path, tmp_path: Path, share:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("public.csv", "public.csv has the column x"), ("submissions.csv", "csv has the column x")],
 )
-def test_a_column_more_is_named(exported: Path, tmp_path: Path, name: str, said: str) -> None:
+def test_a_column_more_is_named(exported: Path, tmp_path: Path, name: str, message: str) -> None:
     copy = Path(shutil.copytree(exported, tmp_path / "x"))
     path = copy / "out" / name
     first, *others = path.read_text().splitlines()
     path.write_text("\n".join([f"{first},x", *(f"{line},1" for line in others), ""]))
-    assert said in "\n".join(told(copy))
+    assert message in "\n".join(problems_of(copy))
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_what_means_the_same_is_not_named(exported: Path, tmp_path: Path) -> Non
     for path in (copy / "out" / "public.csv", final):
         first, *others = path.read_text().splitlines()
         path.write_text("\n".join([first, *reversed(others), ""]))
-    assert told(copy) == ()
+    assert problems_of(copy) == ()
 
 
 def with_repeated_keys(text: str) -> Iterator[str]:

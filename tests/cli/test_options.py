@@ -49,18 +49,18 @@ def test_numbers_separated_by_commas_are_read_once_each(planned):
     assert directed.metric == "mae(lower_is_better=False)"
 
 
-@pytest.mark.parametrize("given", ["100,", "1.5"])
-def test_what_is_no_whole_number_is_refused_with_an_example(planned, given):
-    error = planned("s.csv", "f", "-m", "mae", "--rows", given)
+@pytest.mark.parametrize("text", ["100,", "1.5"])
+def test_what_is_no_whole_number_is_refused_with_an_example(planned, text):
+    error = planned("s.csv", "f", "-m", "mae", "--rows", text)
     assert "--rows takes whole numbers separated by commas, such as 10,100; not" in error
-    assert error.endswith(f"not {given!r}.")
+    assert error.endswith(f"not {text!r}.")
 
 
-@pytest.mark.parametrize("given", ["inf", "0.1,"])
-def test_what_is_no_number_is_refused_with_an_example(planned, given):
-    error = planned("s.csv", "f", "-m", "mae", "--public-share", given)
+@pytest.mark.parametrize("text", ["inf", "0.1,"])
+def test_what_is_no_number_is_refused_with_an_example(planned, text):
+    error = planned("s.csv", "f", "-m", "mae", "--public-share", text)
     assert "--public-share takes numbers separated by commas, such as 0.1,0.3; not" in error
-    assert error.endswith(f"not {given!r}.")
+    assert error.endswith(f"not {text!r}.")
 
 
 def test_names_of_columns_are_split_at_commas():

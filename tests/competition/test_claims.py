@@ -172,7 +172,9 @@ def test_another_solution_or_metric_than_the_recorded_one_is_reported(
         (1, {"labels": "cd"}, [other.format("")]),
         (2, {"labels": "cd"}, [other.format(" after its last correction")]),
     ):  # fmt: skip
-        monkeypatch.setattr(verify, "recorded_solution", lambda _, it=(number, digests): it)
+        monkeypatch.setattr(
+            verify, "recorded_solution", lambda _, recorded=(number, digests): recorded
+        )
         assert list(verify._other_solution(SimpleNamespace(key=b""), none)) == sentences  # type: ignore[arg-type]
     events = [SimpleNamespace(payload=payload) for payload in ({"metric_sha256": "1"}, {})]
     metric = SimpleNamespace(specification="metric.py:gain")

@@ -174,10 +174,10 @@ def test_an_answer_does_not_depend_on_other_teams(tmp_path: Path, scenario: Scen
         together = [competition.submit(file, team).released for file, team in files]
     for team in {team for _, team in files}:
         with Scenario(tmp_path / team).create(**public) as competition:
-            own = [
+            alone = [
                 competition.submit(file, team).released for file, sender in files if sender == team
             ]
-        assert own == [
+        assert alone == [
             score for score, (_, sender) in zip(together, files, strict=True) if sender == team
         ]
 

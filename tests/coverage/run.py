@@ -69,9 +69,11 @@ def main() -> None:
     ]
     if options.again:
         for cell in cells:
-            own = store.counts.get(cell.name, {})
-            kept_counts = {name: count for name, count in own.items() if options.again not in name}
-            if len(kept_counts) < len(own):
+            counts = store.counts.get(cell.name, {})
+            kept_counts = {
+                name: count for name, count in counts.items() if options.again not in name
+            }
+            if len(kept_counts) < len(counts):
                 store.counts[cell.name], store.seconds[cell.name] = kept_counts, 0.0
     deadline = time.monotonic() + options.seconds
     with threadpool_limits(1):

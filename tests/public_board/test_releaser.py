@@ -244,35 +244,35 @@ def test_a_start_from_the_baseline_is_from_its_best_submission(
     order: tuple[float, ...], restarted: bool
 ) -> None:
     log = MemoryLog()
-    seen: list[tuple[Any, Any]] = []
+    baselines: list[tuple[Any, Any]] = []
 
     class Observed(Ladder):
         def release(self, state: Any, evaluation: Evaluation, rng: Any) -> Release:
-            seen.append((evaluation.baseline, evaluation.baseline_submission))
+            baselines.append((evaluation.baseline, evaluation.baseline_submission))
             return super().release(state, evaluation, rng)
 
     def read(submissions: Sequence[int]) -> npt.NDArray[Any]:
         reads.extend(submissions)
-        return np.stack([np.full(N_ROWS, sent[submission]) for submission in submissions])
+        return np.stack([np.full(N_ROWS, losses[submission]) for submission in submissions])
 
     def fresh() -> Releaser:
         mechanism = Observed(eta=0.1, start="baseline", clip=1.0)
         return releaser_of(mechanism, read, baseline_team="base")
 
-    sent: dict[int, float] = {}
+    losses: dict[int, float] = {}
     reads: list[int] = []
-    releaser, shown = fresh(), []
+    releaser, scores = fresh(), []
     for number, loss in enumerate([*order, 0.9, 0.06], start=1):
-        sent[number] = loss
+        losses[number] = loss
         releaser = fresh() if restarted else releaser
         team = "base" if number <= len(order) else "other"
         scored_submission = ScoredSubmission(number, team, np.full((1, N_ROWS), loss))
         released = releaser.release(scored_submission, log)
         assert released is not None
-        shown.append(released.release.score)
+        scores.append(released.release.score)
     best_so_far = np.minimum.accumulate(order).tolist()
-    assert shown == pytest.approx([*best_so_far, min(order), 0.1])
+    assert scores == pytest.approx([*best_so_far, min(order), 0.1])
     best_so_far += [min(order)] * 2
-    assert [loss for loss, _ in seen] == pytest.approx(best_so_far)
-    assert [number for _, number in seen] == [1 + order.index(loss) for loss in best_so_far]
+    assert [loss for loss, _ in baselines] == pytest.approx(best_so_far)
+    assert [number for _, number in baselines] == [1 + order.index(loss) for loss in best_so_far]
     assert reads == ([1, 1, 2, 1, 2, 3, 1, 2, 3] if restarted else [1, 2, 3])

@@ -194,11 +194,11 @@ def test_a_missing_task_has_the_values_of_a_baseline() -> None:
 def test_geometric_means_are_relative_to_a_baseline() -> None:
     """The ranks are those without it; the baseline has exactly 1, whatever the rows."""
     ratio = rank(TASKS, combine="geometric", baseline="b")
-    own = rank(TASKS, combine="geometric")
-    before, after = (scores_of(values) for values in (own, ratio))
+    absolute = rank(TASKS, combine="geometric")
+    before, after = (scores_of(result) for result in (absolute, ratio))
     assert after == pytest.approx({name: before[name] / before["b"] for name in before})
     columns = ("rank", "rank_low", "rank_high", "win_rate")
-    for standing, other in zip(own.standings, ratio.standings, strict=True):
+    for standing, other in zip(absolute.standings, ratio.standings, strict=True):
         assert [standing[name] for name in columns] == [other[name] for name in columns]
     assert ratio.study is not None
     metric, truth = ratio.study.metric, ratio.study.truth

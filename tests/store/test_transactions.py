@@ -60,7 +60,7 @@ def test_of_sixteen_threads_one_gets_the_last_place(store: Store, solution: Solu
     barrier = threading.Barrier(n_threads, timeout=600)
 
     def race(thread: int) -> list[bool]:
-        got = []
+        granted = []
         for number in range(rounds):
             barrier.wait()
             with store.transaction() as transaction:
@@ -68,8 +68,8 @@ def test_of_sixteen_threads_one_gets_the_last_place(store: Store, solution: Solu
                 if is_taken:
                     incoming = Incoming(f"t{number}", f"{thread}", f"{thread}", _values(solution))
                     transaction.add_submission(incoming)
-                got.append(is_taken)
-        return got
+                granted.append(is_taken)
+        return granted
 
     with ThreadPoolExecutor(n_threads) as pool:
         winners = np.array(list(pool.map(race, range(n_threads))))
