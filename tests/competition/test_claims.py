@@ -206,11 +206,11 @@ def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_wit
         (("dev", "final"), (), False),
         (("dev", "none"), ("dev", "none"), False),
     ):
-
-        def has_labels(_: Any, phase: str, __: Any, labelled: Any = labelled) -> Any:
-            return np.array([False, phase in labelled])
-
-        monkeypatch.setattr(verify, "rows_with_labels", has_labels)
+        monkeypatch.setattr(
+            verify,
+            "rows_with_labels",
+            lambda _, phase, __, labelled=labelled: np.array([False, phase in labelled]),
+        )
         monkeypatch.setattr(
             verify, "phases_by_board", lambda *_, phases=phases: {"shown": phases, "all": phases}
         )

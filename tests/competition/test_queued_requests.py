@@ -539,44 +539,38 @@ def test_files_are_read_up_to_the_first_that_cannot_be_judged(
         ([good, unread, good], [], changed, 3, ""),
         ([crashed, good, good], [crashed], requests[1], 0, twice),
     ):
-        again = iter(alone)
+        reads = {3: iter(first_read), 1: iter(alone)}
 
         def read(
-            state: Any, files: Any, destinations: Any, *, workers: int,
-            first: Any = first_read, again: Any = again,
-        ) -> Iterator[ReadFile]:  # fmt: skip
-            assert workers == (2 if len(files) == 3 else 1)
-            return iter(first) if len(files) == 3 else (each for each in again)
+            state: Any, files: Any, destinations: Any, *, workers: int, reads: Any = reads
+        ) -> Iterator[ReadFile]:
+            assert workers == {3: 2, 1: 1}[len(files)]
+            return reads[len(files)]
 
         monkeypatch.setattr(processing, "read_for_phases", read)
         monkeypatch.setattr(processing, "fitting_answers_of", lambda *_: {})
         group, state = [requests[0], second, requests[2]], PhasesByName()
         destinations: Any = ["", "", ""]
         queued, why = processing._read(state, group, destinations, 2)  # type: ignore[arg-type]
-        assert ([of_file[0].key for of_file in queued], why) == (
-            [f"request-{n}" for n in (1, 2, 3)][:n_read], reason
-        )  # fmt: skip
+        keys = [f"request-{n}" for n in (1, 2, 3)]
+        assert ([of_file[0].key for of_file in queued], why) == (keys[:n_read], reason)
 
 
 def test_a_result_is_computed_after_the_deadline() -> None:
-    for deadline, refusal in (
-        (None, None),
-        (START - timedelta(microseconds=1), None),
-        (
-            START,
-            "The competition ends at 2026-03-01 23:00 UTC: finalize after it, or set an earlier "
-            "[competition] deadline.",
-        ),
-    ):
-        settings = SimpleNamespace(competition=SimpleNamespace(deadline=deadline))
-        state: Any = SimpleNamespace(settings=settings, clock=lambda: START)
+    section = SimpleNamespace()
+    settings = SimpleNamespace(competition=section)
+    state: Any = SimpleNamespace(settings=settings, clock=lambda: START)
+    for section.deadline in (None, START - timedelta(microseconds=1)):
         processing._require_end(state, "select")
-        if refusal is None:
-            processing._require_end(state, "finalize")
-            continue
-        with pytest.raises(UsageError) as refused:
-            processing._require_end(state, "finalize")
-        assert str(refused.value) == refusal
+        processing._require_end(state, "finalize")
+    section.deadline = START
+    processing._require_end(state, "select")
+    with pytest.raises(UsageError) as refused:
+        processing._require_end(state, "finalize")
+    assert str(refused.value) == (
+        "The competition ends at 2026-03-01 23:00 UTC: finalize after it, or set an earlier "
+        "[competition] deadline."
+    )
 
 
 class PhasesByName:
