@@ -105,32 +105,35 @@ PUBLIC = "once for its score, once for its public score"
 
 
 @pytest.mark.parametrize(
-    ("metric", "settings", "announcement"),
+    ("metric", "settings", "calls", "parts"),
     [  # for three submissions of two teams
-        (Counted(), BoardSettings(10), f"8 times|{PUBLIC}, once for the counts of its cases"),
-        (Counted(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
-        (Limited(), BoardSettings(10, intervals=False), f"5 times|{PUBLIC}"),
+        (Counted(), BoardSettings(10), 8, f"{PUBLIC}, once for the counts of its cases"),
+        (Counted(), BoardSettings(10, intervals=False), 5, PUBLIC),
+        (Limited(), BoardSettings(10, intervals=False), 5, PUBLIC),
         (
             Limited(),
             BoardSettings(120),
-            f"725 times|{PUBLIC}, 120 times for its intervals and 120 to correct the best score",
+            725,
+            f"{PUBLIC}, 120 times for its intervals and 120 to correct the best score",
         ),
         (
             Limited(),
             BoardSettings(401, full_bootstrap=True),
-            f"2,408 times|{PUBLIC}, 401 times for its intervals and 400 to correct the best score",
+            2_408,
+            f"{PUBLIC}, 401 times for its intervals and 400 to correct the best score",
         ),
         (
             Limited(),
             BoardSettings(121),
-            f"365 times|{PUBLIC}, 120 times on parts of the rows for its intervals (242 more if "
+            365,
+            f"{PUBLIC}, 120 times on parts of the rows for its intervals (242 more if "
             "these do not determine them; up to 500 times on a row or a few alone if it is a mean "
             "over rows)",
         ),
     ],
 )
 def test_calls_of_a_limited_metric_are_announced(
-    metric: Any, settings: BoardSettings, announcement: str
+    metric: Any, settings: BoardSettings, calls: int, parts: str
 ) -> None:
     announced: list[str] = []
     run: Any = SimpleNamespace(
@@ -143,9 +146,8 @@ def test_calls_of_a_limited_metric_are_announced(
     records: Any = [SimpleNamespace(team=team) for team in "aab"]
     BoardRun._announce(run, records)
     BoardRun._announce(run, [])
-    calls, _, parts = announcement.partition("|")
     assert announced == [
-        f"mae_of_rows is going to be called {calls} for 3 submissions; for each {parts}."
+        f"mae_of_rows is going to be called {calls:,} times for 3 submissions; for each {parts}."
     ]
 
 
