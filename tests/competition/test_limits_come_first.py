@@ -239,11 +239,7 @@ def test_a_mechanism_that_fails_has_used_a_place_and_a_full_disk_has_not(
 ) -> None:
     with replace(scenario, root=tmp_path / "disk").create(total=1) as competition:
         with monkeypatch.context() as patched:
-
-            def full(*_: Any, **__: Any) -> None:
-                raise StoreError("The disk is full.")
-
-            patched.setattr(Transaction, "append_event", full)
+            patched.setattr(Transaction, "append_event", raises(StoreError))
             with pytest.raises(StoreError):
                 send(competition, tmp_path, FINE)
         assert send(competition, tmp_path, FINE).status == "accepted"
