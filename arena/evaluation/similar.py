@@ -445,7 +445,7 @@ class EqualColumns:
         np.not_equal(ordered[:, 1:], ordered[:, :-1], out=differs[:, 1:])
         sizes = np.diff(np.flatnonzero(differs), append=differs.size)  # of groups of equal cells
         longest = int(sizes.max(initial=0))
-        if max(longest, int(sizes @ sizes) // max(table.size, 1)) > k // _SPARSE + 1:
+        if longest > k // _SPARSE + 1:
             return cls(table, None)
         pair_blocks = []
         for lag in range(1, longest):

@@ -100,7 +100,7 @@ def errors_of_groups(study: Study, influence: GroupInfluence) -> ScoreErrors:
     return errors_from_standard_errors(
         study.scores,
         sampling.standard_errors(values),
-        degrees=np.maximum(sampling.degrees_of_freedom(values), 1.0),
+        degrees=sampling.degrees_of_freedom(values),
         n_units=sampling.n_units,
         score_range=range_of(study.metric),
         limit_units=limit_units,

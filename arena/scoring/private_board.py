@@ -658,7 +658,7 @@ def _required(metric: Metric, rows: RankedRows) -> IntArray | None:
     """Return codes of which a resample needs each: classes, tasks, or the classes of each task."""
     if traits_of(metric).needs_every_class and rows.classes is not None:
         return within_tasks(metric, np.asarray(rows.truth, dtype=np.intp))
-    return None if rows.clusters is None else tasks_of(metric)
+    return tasks_of(metric)
 
 
 def _strata(metric: Metric, rows: RankedRows, stratify: bool | None) -> IntArray | None:
@@ -675,8 +675,6 @@ def _by_class(metric: Metric, rows: RankedRows, stratify: bool | None) -> IntArr
         return None
     if rows.classes is None:
         raise UsageError("Resamples can be stratified by class only for a single label target.")
-    if rows.clusters is not None:
-        raise UsageError("Resamples can be stratified by class or drawn by cluster, not both.")
     return rows.truth
 
 

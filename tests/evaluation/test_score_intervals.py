@@ -473,6 +473,12 @@ def test_degrees_of_freedom_are_those_of_the_classes(study_of):
     scores = rng.normal(size=(20, 505)) + truth
     degrees = score_errors(study_of(METRICS.resolve("roc_auc"), truth, scores)).degrees_of_freedom
     assert ((degrees > 3) & (degrees < 6)).all()  # nearly all of the error is the positives'
+    # F1 of a positive that is found among k false ones: the squares of its influence and of theirs
+    # together are as k to 1. A class of one row counts as half a degree, one of 19 rows as 18.
+    for false, expected in ((1, 2**2 / (1**2 / 0.5 + 1 / 18)), (5, 1.0)):  # at least 1
+        truth = (np.arange(20) == 0).astype(int)
+        study = study_of(METRICS.resolve("f1"), truth, (np.arange(20) <= false)[None].astype(int))
+        assert score_errors(study).degrees_of_freedom == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import arena_ranking
 from arena.errors import UsageError
-from arena.interfaces import Analysis, Ranker
+from arena.evaluation.case_metrics import MeanOfCases
+from arena.interfaces import Analysis, Ranker, SuitsStudies
+from arena.utils.tabular import as_json
 from arena_ranking.analysis import Ranks, _prizes_of_teams
 from arena_ranking.ranker import SimultaneousRanks
+from kept import check_kept_document, with_short_curves
 
 COLUMNS = [
     "bootstrap_rank_low",
@@ -175,3 +179,30 @@ def test_paired_tests_are_of_the_first_against_all_pairs(study_of, parts):
         other = list(study.submissions).index(test["submission"])
         assert test["difference"] == pytest.approx(study.scores[best] - study.scores[other])
         assert test["raw"] <= test["benjamini_hochberg"] <= test["holm"] <= test["bonferroni"] <= 1
+
+
+def test_findings_of_small_boards_are_kept(study_of, metrics):
+    rng, gains = np.random.default_rng(0), MeanOfCases("mean", greater_is_better=True)
+    shares = np.clip(rng.uniform(0.5, 0.9, (12, 24)) - np.arange(12)[:, np.newaxis] / 30, 0, 1)
+    shares[[0, 1, 1], [3, 3, 5]] = 0.0  # complete failures
+    share = MeanOfCases("share", greater_is_better=True, value_range=(0.0, 1.0))
+    tasks = study_of(metrics["rmse"], np.zeros(24), shares[:4] + 1)
+    boards = {
+        "twelve teams": study_of(share, np.zeros(24), shares, resamples=40),
+        "losses in groups": study_of(
+            metrics["rmse"], np.zeros(40), rng.normal(size=(3, 40)), clusters=np.arange(40) % 20,
+            resamples=40,
+        ),
+        "tasks": replace(tasks, tasks=np.arange(24) % 6, task_names=tuple("uvwxyz"), level=0.9),
+        "nobody differs": study_of(gains, np.zeros(24), np.tile(shares[0], (3, 1)), resamples=40),
+    }  # fmt: skip
+    findings = {
+        f"{analysis.name}, {name}": asdict(analysis.run(study, np.random.default_rng(1)))
+        for analysis in arena_ranking.provide_analyses()
+        for name, study in boards.items()
+        if not isinstance(analysis, SuitsStudies) or analysis.suits(study)
+    }
+    for name, finding in findings.items():
+        if "tasks" not in name:
+            finding["charts"] = [chart["description"] for chart in finding["charts"]]
+    check_kept_document("ranking-findings", with_short_curves(as_json(findings)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import UsageError
+from arena.evaluation.case_metrics import MeanOfCases
+from arena.evaluation.combinations import Combination, combined_metric
 from arena.evaluation.score_intervals import interval_ends, score_errors
+from arena.types import RowContext
 from arena_ranking import fingerprints
-from arena_ranking.combined_ranks import _ends
+from arena_ranking.combined_ranks import _ends, ranks_of_parts
 from arena_ranking.differences import (
     floor_standard_errors,
     standard_errors_from_resamples,
@@ -227,6 +232,26 @@ def test_bounds_of_the_worst_part_hold_for_all_submissions_and_upper_ones_for_al
             ends = interval_ends(errors, above, below)
             expected = -ends[1], -ends[0]
         np.testing.assert_allclose((low, high), expected)
+
+
+def test_parts_that_decide_every_pair_decide_the_board(study_of):
+    share = MeanOfCases("mean", greater_is_better=True, value_range=(0.0, 1.0))
+    codes = np.repeat([0, 1], 60)
+    means = np.array([[0.7, 0.8], [0.5, 0.6], [0.3, 0.2]])
+    values = means[:, codes] + 0.02 * np.random.default_rng(0).normal(size=(3, 120))
+    parts = tuple(study_of(share, np.zeros(60), values[:, codes == task]) for task in (0, 1))
+    context = RowContext("id", codes, ("y",), ("y",), tasks=codes, task_names=("A", "B"))
+    for how in ("mean_rank", "worst"):
+        metric = combined_metric({"mean": share}, Combination(how), by_task=True)
+        study = study_of(metric.for_rows(context), np.zeros(120), values)
+        ranks = ranks_of_parts(replace(study, parts=parts))
+        assert (ranks.low.tolist(), ranks.high.tolist()) == ([1, 2, 3], [1, 2, 3])
+        assert ranks.possible_winner.tolist() == [True, False, False]
+        if how == "mean_rank":  # every pair is decided in both parts
+            assert ranks.score_low.tolist() == ranks.score_high.tolist() == [1, 2, 3]
+        else:
+            worst = np.array([0.7, 0.5, 0.2])
+            assert ((ranks.score_low < worst) & (worst < ranks.score_high)).all()
 
 
 def test_deviations_of_means_are_their_standard_errors(study_of, metrics, correlated_labels):

@@ -32,6 +32,15 @@ def ranked(n_teams: int = 2, **changes: Any) -> ScoreResult:
     return a_result(standings=tuple(rows), **changes)
 
 
+def test_a_result_is_shown_in_one_line() -> None:
+    assert [repr(board) for board in (a_result(standings=()), a_result(), ranked(1), ranked())] == [
+        "<ScoreResult: accuracy on 10 private rows, no team ranked, 0 rejected>",
+        "<ScoreResult: accuracy on 10 private rows, 2 teams, first a with 0.9>",
+        "<ScoreResult: accuracy on 10 private rows, 1 team, first t1 with 0.9 (rank 1)>",
+        "<ScoreResult: accuracy on 10 private rows, 2 teams, first t1 with 0.9 (ranks 1 to 2)>",
+    ]
+
+
 def test_a_table_in_markdown_is_aligned_and_escaped() -> None:
     assert as_markdown(ranked()) == (
         "| rank | team                         |    score | rank interval | tier |\n"

@@ -26,12 +26,6 @@ def board() -> arena.ScoreResult:
     return arena.score(y, teams, metric="roc_auc", resamples=20)
 
 
-@pytest.mark.slow
-def test_a_result_is_shown_in_one_line(board: arena.ScoreResult) -> None:
-    assert len(repr(board)) < 160
-    assert repr(board).startswith("<ScoreResult: roc_auc on 80 private rows, 2 teams, first ")
-
-
 def test_tables_escape_what_a_team_wrote(board: arena.ScoreResult) -> None:
     markdown, latex, html = board.to_markdown(), board.to_latex(), board._repr_html_()
     assert r"a & b \| 1 to 2" in markdown

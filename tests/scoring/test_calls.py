@@ -310,3 +310,64 @@ def test_resamples_are_the_same_however_many_are_drawn_at_once(
     monkeypatch.setattr(private_board, "WEIGHT_BYTES", at_once * N)
     assert np.array_equal(board(mae, 10)[0].resampled, expected.resampled)
     assert expected.resampled.shape == (M, 10)
+
+
+def test_rows_are_drawn_within_classes_by_cluster_and_until_every_class_occurs() -> None:
+    """Twelve rows in six pairs; two rows of the first pair have the rare class."""
+    classes, pairs = np.repeat([1, 0], [2, 10]), np.repeat(np.arange(6), 2)
+    sent = ArrayPredictions(np.eye(12)[:M])
+    for traits, drawn, labels, clusters, stratify in (
+        ("", "any rows", True, None, None),
+        ("", "within classes", True, None, True),
+        ("", "any rows", True, pairs, False),
+        ("stratify_by_class", "within classes", True, None, None),
+        ("stratify_by_class", "any rows", True, None, False),
+        ("stratify_by_class", "any rows", False, None, None),
+        ("stratify_by_class", "any rows", True, pairs, None),
+        ("needs_every_class", "complete rows", True, None, None),
+        ("needs_every_class", "complete rows", True, pairs, None),
+        ("needs_every_class", "any rows", False, None, None),
+    ):
+        metric: Any = Limited(traits=MetricTraits(**({traits: True} if traits else {})))
+        rows = RankedRows(classes, ("a", "b") if labels else None, clusters)
+        _, resampling = study_of(
+            metric, rows, teams=tuple("abc"), submissions=np.arange(M), predictions=sent,
+            scores=full_scores(metric, classes, sent),
+            settings=BoardSettings(40, workers=1, stratify=stratify),
+        )  # fmt: skip
+        weights, case = resampling.weights, (traits, labels, clusters is not None, stratify)
+        assert weights is not None
+        of_rare = weights[:2].sum(axis=0)
+        is_paired = bool((weights[::2] == weights[1::2]).all())
+        assert is_paired == (clusters is not None), case
+        assert bool((of_rare == 2).all()) == (drawn == "within classes"), case
+        assert bool(of_rare.all()) == (drawn != "any rows"), case
+        assert bool(resampling.redrawn) == (drawn == "complete rows"), case
+
+
+class Worst(Mae):
+    """The largest error, which no linear function of the rows approximates."""
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        self.calls.append(len(truth))
+        return float(abs(prediction - truth).max())
+
+
+def test_more_resamples_than_calls_follow_from_parts_of_the_rows_if_these_determine_them() -> None:
+    on_parts = 2 * 4  # calls for the first two submissions: is the score the mean of four parts?
+    for metric, full_bootstrap, follow, calls in (
+        (Mae(), False, True, M * (1 + 40) + on_parts),  # a mean: once on each row
+        (Worst(), False, False, M * (1 + 40 + 20 + 121) + on_parts),  # without a row, and on halves
+        (Mae(), True, False, M * (1 + 121)),
+    ):
+        predictions, settings = ArrayPredictions(SENT), BoardSettings(121, workers=1)
+        _, resampling = study_of(
+            metric, RankedRows(TRUTH, None), teams=tuple("abc"), submissions=np.arange(M),
+            predictions=predictions, scores=full_scores(metric, TRUTH, predictions),
+            settings=replace(settings, full_bootstrap=full_bootstrap),
+        )  # fmt: skip
+        jackknife, weights = resampling.jackknife, resampling.weights
+        assert (jackknife is None) == full_bootstrap
+        assert (jackknife is not None and jackknife.influence is not None) == follow
+        assert (weights is None) == follow
+        assert len(metric.calls) == calls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from arena.hookspecs import hookimpl
 from arena.interfaces import BaseMetric
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import ScoreResult
-from arena.types import PredictionKind
-from program import write_csv
+from arena.types import FloatArray, PredictionKind
 
 N = 8
 
@@ -28,15 +26,16 @@ class Fussy(BaseMetric):
     greater_is_better = False
     prediction = PredictionKind.VALUE
 
-    def score(
-        self,
-        truth: npt.NDArray[Any],
-        prediction: npt.NDArray[Any],
-        weight: npt.NDArray[Any] | None = None,
-    ) -> float:
+    def row_values(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> FloatArray:
         if (prediction > 100).any():
             raise MetricError("A prediction is too large for this metric.")
-        return float(np.average(np.abs(truth - prediction), weights=weight))
+        return np.asarray(np.abs(truth - prediction))
+
+    def from_mean(self, mean: FloatArray) -> FloatArray:
+        return mean
+
+    def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
+        return float(np.average(self.row_values(truth, prediction), weights=weight))
 
 
 class _Plugin:
@@ -45,27 +44,30 @@ class _Plugin:
         return [Fussy()]
 
 
-@pytest.mark.slow
 def test_one_failing_submission_does_not_end_the_score_of_the_others(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     manager = PluginManager()
     manager.register(_Plugin(), "fussy")
-    write_csv(tmp_path / "solution.csv", ["id", "y"], [(f"i{i}", i) for i in range(N)])
-    for team, add in (("a", 0.5), ("b", 3.0), ("late", 200.0)):
-        rows = [(f"i{i}", i + add) for i in range(N)]
-        write_csv(tmp_path / f"{team}.csv", ["id", "y"], rows)
+    usage = ["Public" if i < 2 else "Private" for i in range(N)]
+    solution = {"id": [f"i{i}" for i in range(N)], "y": range(N), "Usage": usage}
+    truth = np.arange(float(N))
+    sent = {"b": truth + 3, "late": truth + 200, "a": truth + 0.5, "shy": truth.copy()}
+    sent["shy"][:2] = 200.0  # of the public rows, on which it has no score
+    settings = ScoreSettings(metric="fussy", board=BoardSettings(intervals=False))
 
     def board(*teams: str) -> ScoreResult:
-        return score(
-            tmp_path / "solution.csv",
-            [tmp_path / f"{team}.csv" for team in teams],
-            ScoreSettings(metric="fussy", board=BoardSettings(intervals=False)),
-            manager=manager,
-        )
+        return score(solution, {team: sent[team] for team in teams}, settings, manager=manager)
 
-    result = board("a", "b", "late")
-    assert [(row["team"], row["score"]) for row in result.standings] == [("a", 0.5), ("b", 3.0)]
-    assert result.standings == board("a", "b").standings
-    assert "late.csv" in caplog.text
+    result = board(*sent)
+    assert [(row["team"], row["score"], row["public_score"]) for row in result.standings] == [
+        ("shy", 0.0, None), ("a", 0.5, 0.5), ("b", 3.0, 3.0),
+    ]  # fmt: skip
+    without = board("b", "a", "shy").standings
+    assert [{**row, "submission": 0} for row in result.standings] == [
+        {**row, "submission": 0} for row in without
+    ]
+    ((file, faults),) = [(rejected.file, rejected.faults) for rejected in result.rejected]
+    assert (file, len(faults)) == ("late", 1)
+    assert "late: fussy failed on a submission" in caplog.text
     assert "too large for this metric" in caplog.text

@@ -19,7 +19,6 @@ from arena.competition.submit import SubmissionHandler, SubmissionRequest, Submi
 from arena.errors import InputError, SandboxError
 from arena.intake import named_file
 from arena.interfaces import Outcome
-from arena.interfaces.faults import fault_lines
 from arena.simulation.competition.sent_programs import program_with
 from arena.types import PredictionKind, Solution
 
@@ -108,7 +107,10 @@ class Submitter:
         if submitted_program.submitted is not None:
             return submitted_program.submitted
         trial = submitted_program.trial
-        reason = trial.end if isinstance(trial, Outcome) else " ".join(fault_lines(trial or ()))
+        if isinstance(trial, Outcome):
+            reason: str = trial.end
+        else:
+            reason = " ".join(fault.message for fault in trial or ())
         raise SandboxError(f"The trial of a program of {team} failed: {reason}")
 
     def select_final(self, answer: Submitted) -> None:

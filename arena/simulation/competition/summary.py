@@ -133,12 +133,13 @@ def summarize_seeds(comparison: MechanismComparison) -> list[str]:
             for outcome in story.outcomes
             if outcome["degenerate"] is not None
         )
-        texts.append(
+        meaningless = (
             f"On {left_out:,} of {plural(n, 'seed')} a ranking has no meaning, and they are left "
             f"out. {reason}"
         )
         if left_out == n:
-            return [f"{texts[0]} Use another metric, more rows or other teams."]
+            return [f"{meaningless} Use another metric, more rows or other teams."]
+        texts.append(meaningless)
     if comparison.truth == "private":
         texts.append(UNKNOWN)
     for mechanism in comparison.mechanisms:

@@ -170,7 +170,10 @@ def test_sections_of_small_boards_are_kept(
         "of all rows together": black_box_study,
     }
     charts_of: dict[str, Any] = dict.fromkeys(boards, lambda _: False)
-    charts_of |= {"values": lambda _: True, "tasks": lambda chart: "task" in chart.name}
+    charts_of |= {
+        "values": lambda _: True,
+        "tasks": lambda chart: "task" in chart.name or "consensus" in chart.name,
+    }
     documents: dict[str, Any] = {
         name: [
             asdict(replace(section, charts=tuple(filter(charts_of[name], section.charts))))

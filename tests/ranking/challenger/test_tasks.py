@@ -144,14 +144,15 @@ def test_one_task_is_none(board: Any) -> None:
 def test_tasks_without_a_score_are_left_out_and_named(board: Any) -> None:
     @dataclasses.dataclass(frozen=True)
     class Picky:
-        """Not defined on fewer than 20 rows."""
+        """Not defined on so few rows."""
 
+        fewest: int = 20
         name: str = "picky"
         greater_is_better: bool = False
         prediction: Any = board.metric.prediction
 
         def score(self, truth: Any, prediction: Any, weight: Any = None) -> float:
-            if len(truth) < 20:
+            if len(truth) < self.fewest:
                 return float("nan")
             return float(np.abs(truth - prediction).mean())
 
@@ -162,3 +163,5 @@ def test_tasks_without_a_score_are_left_out_and_named(board: Any) -> None:
     assert by_task.scores.shape == (3, 2)
     (section,) = [s for s in sections_of(study) if s.title == "Consensus of the tasks"]
     assert "score in them: right." in section.text
+    alone = dataclasses.replace(board, metric=Picky(fewest=100))
+    assert "Consensus of the tasks" not in {section.title for section in sections_of(alone)}

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 
-from arena.interfaces import Computation, Feedback, Move, Notebook, Standing
+from arena.errors import InputError, SandboxError
+from arena.interfaces import Computation, End, Feedback, Move, Notebook, Outcome, Standing
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition import play as module
+from arena.simulation.competition import submit
 from arena.simulation.competition.cache import ResultCache
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.play import Playing, Publication, _standing, play
+from arena.types import Fault
 from counted_progress import CountedProgress
 
 NOW = datetime(2001, 1, 1, tzinfo=UTC)
@@ -197,3 +201,83 @@ def test_a_standing_is_of_the_best_score_of_each_team(
     board = {"a": 0.9, "b": 0.8, "c": 0.1, "own": 0.4}
     assert _standing(board, "own", released=released, metric=metric) == standing
     assert board["own"] == best
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_a_file_is_sent_at_its_time_and_answered_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines: list[str] = []
+    trials = {
+        "slow": Outcome(
+            end=End.TIME, seconds=1.0, cpu_seconds=1.0, peak_mb=1.0, log=b"", output=None
+        ),
+        "torn": (Fault("zip", "It is no archive."), Fault("zip", "It is empty.")),
+    }
+
+    def submit_program(*_: Any, file: Path, team: str, phase: str) -> Any:
+        lines.append(f"{team} sends {file.name} to the phase {phase}")
+        submitted = None if team in trials else f"answer to a program of {team}"
+        return SimpleNamespace(submitted=submitted, trial=trials.get(team))
+
+    def judged(request: Any) -> str:
+        lines.append(f"{request.file} {request.read} at {request.received} for {request.actor}")
+        return f"answer {len(lines)}"
+
+    monkeypatch.setattr(submit, "named_file", lambda path, team: f"{path.name} of {team}")
+    monkeypatch.setattr(submit, "submit_program", submit_program)
+    state: Any = SimpleNamespace(
+        folder="c", phase="final", actor="simulation", examine=lambda files: [(files[0], "read")]
+    )
+    handler: Any = SimpleNamespace(submit=judged)
+    submitter = submit.Submitter(
+        state, handler, clock=submit.SimulatedClock(NOW), folder=tmp_path, known={}, left=set()
+    )
+    table, later = pa.table({"id": ["a"]}), NOW + timedelta(hours=1)
+    for team, number in (("ants", 7), ("bees", 12), ("ants", 8)):  # the last file is known
+        answer = submitter.submit(table, team, number, when=NOW)
+    assert answer == "answer 1"
+    assert submitter.submit(table, "ants", 9, when=later, as_program=True) == (
+        "answer to a program of ants"
+    )
+    assert submitter.clock() == later
+    assert lines == [
+        f"simulated-007.csv of ants read at {NOW} for simulation",
+        f"simulated-012.csv of bees read at {NOW} for simulation",
+        "ants sends simulated-009.zip to the phase final",
+    ]
+    assert list(tmp_path.iterdir()) == []
+    for team, reason in (("slow", "time"), ("torn", "It is no archive. It is empty.")):
+        with pytest.raises(SandboxError) as failed:
+            submitter.submit(table, team, 1, when=later, as_program=True)
+        assert str(failed.value) == f"The trial of a program of {team} failed: {reason}"
+    submitter.left = {key for key in submitter.known if key[0] == "bees"}
+    assert submitter.submit(table, "ants", 7, when=NOW) == "answer 1"
+    with pytest.raises(InputError, match=r"^c holds submissions that this simulation does not"):
+        submitter.submit(pa.table({"id": ["b"]}), "ants", 10, when=later)
+    assert submitter.submit(table, "bees", 12, when=NOW) == "answer 2"
+    assert submitter.left == set()  # now the simulation is where it was interrupted
+
+
+def test_a_team_selects_an_accepted_submission_once_where_teams_select(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    selected: list[Any] = []
+    monkeypatch.setattr(submit, "select", lambda _, team, chosen: selected.append((team, chosen)))
+    for rule, status, earlier, selects in (
+        ("chosen", "accepted", None, True),
+        ("chosen", "accepted", [6], True),
+        ("chosen", "accepted", [7], False),
+        ("chosen", "rejected", None, False),
+        ("best", "accepted", None, False),
+    ):
+        state: Any = SimpleNamespace(
+            settings=SimpleNamespace(final=SimpleNamespace(rule=rule)),
+            ledger=SimpleNamespace(selections=lambda earlier=earlier: {"ants": earlier}),
+        )
+        answer: Any = SimpleNamespace(submission=7, team="ants", status=status)
+        submit.Submitter.select_final(SimpleNamespace(state=state), answer)  # type: ignore[arg-type]
+        assert (selected == [("ants", [7])]) == selects, (rule, status, earlier)
+        selected.clear()

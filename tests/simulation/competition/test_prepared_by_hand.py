@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +41,29 @@ def kind(name: str, *, sends_programs: bool = False) -> Any:
     return SimpleNamespace(
         specification=name, sends_programs=sends_programs, share=0.25, plugin="hands"
     )
+
+
+@dataclass(frozen=True)
+class Participation:
+    """What a player is told: the number of its visits, and the public baseline."""
+
+    visits: int
+    baseline: Any = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A simulation whose data are not read."""
+
+    root: Path
+    mechanisms: tuple[str, ...]
+    kinds: tuple[Any, ...]
+    baseline: Any
+    request: Any = field(default_factory=lambda: SimpleNamespace(drawn=False))
+    data: Any = None
+
+    def open_folder(self) -> Path:
+        return self.root
 
 
 # -- the competition of the folder ----------------------------------------------------------------
@@ -175,6 +201,70 @@ def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
         _refusal(broken, None, tolerated=False)  # type: ignore[arg-type]
     broken.competitor = SimpleNamespace(start=lambda *_: "a player")
     assert _refusal(broken, None, tolerated=False) is None  # type: ignore[arg-type]
+
+
+def with_player(name: str, start: Any) -> Any:
+    return SimpleNamespace(**vars(kind(name)), competitor=SimpleNamespace(start=start))
+
+
+def fail(*_: Any) -> None:
+    raise UsageError("It needs rows.")
+
+
+ABLE, BROKEN = with_player("able", lambda *_: "a player"), with_player("broken", fail)
+TRIES = [("0", "full", ("full",)), ("1", "ladder", ("ladder",))]
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the folder and mechanism of each competition that is tried."""
+
+    @contextmanager
+    def opened(root: Path, trial: Any, mechanism: str, _: Any) -> Iterator[Any]:
+        tried.append((root.name, mechanism, trial.mechanisms))
+        yield SimpleNamespace(solution="solution", notes=("Few rows.", "Few rows.")), None
+
+    tried: list[Any] = []
+    for name, function in (
+        ("open_competition", opened), ("check_target", lambda *_: None),
+        ("published", lambda *_, visits: Participation(visits)), ("sample_prediction", str),
+    ):  # fmt: skip
+        monkeypatch.setattr(prepare, name, function)
+    return tried
+
+
+def test_every_competition_is_tried_and_every_kind_in_the_first(
+    tries: list[Any], tmp_path: Path
+) -> None:
+    simulation = Prepared(tmp_path, ("full", "ladder"), (BROKEN, ABLE), BROKEN)
+    drop: Any = {"manager": None, "drop_kinds": True, "drop_baseline": True}
+    fitting, notes = prepare.dry_run(simulation, **drop)  # type: ignore[arg-type]
+    assert (fitting, tries) == (replace(simulation, kinds=(ABLE,), baseline=None), TRIES)
+    assert notes == [
+        "full: Few rows.",
+        "The public baseline is the sample submission: It needs rows.",
+        "broken is left out: It needs rows.",
+        "ladder: Few rows.",
+    ]
+    with pytest.raises(UsageError, match="None of the kinds of teams can play here"):
+        prepare.dry_run(replace(simulation, kinds=(BROKEN,)), **drop)  # type: ignore[arg-type]
+
+
+def test_kinds_and_a_baseline_that_were_asked_for_must_play(
+    tries: list[Any], tmp_path: Path
+) -> None:
+    simulation: Any = Prepared(tmp_path, ("full", "ladder"), (BROKEN, ABLE), BROKEN)
+    manager: Any = None
+    for given, drop in (
+        (simulation, {"drop_kinds": True}),
+        (replace(simulation, baseline=ABLE), {"drop_baseline": True}),
+    ):
+        with pytest.raises(UsageError, match=r"^It needs rows\.$"):
+            prepare.dry_run(given, manager, **drop)
+    simulation.request.drawn = True  # the teams of drawn competitions have no kinds
+    notes = ["full: Few rows.", "ladder: Few rows."]
+    assert prepare.dry_run(simulation, manager) == (simulation, notes)
+    assert tries == [TRIES[0], TRIES[0], *TRIES]
 
 
 @pytest.mark.parametrize(
