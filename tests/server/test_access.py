@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from arena import responses
@@ -16,7 +20,12 @@ from arena.requests import Answer
 from arena.server.web import api
 from arena.server.web.api import ENDPOINTS, Endpoint
 from arena.server.web.body import receive
+from arena.server.web.openapi import document
 from arena.server.web.pages import PAGES
+from arena.server.web.people import refuse_other_sites
+from arena.server.web.problems import Problem
+from kept import check_kept
+from refusals import refusal_of
 from web_site import FACTS, NAME, URL, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -267,6 +276,37 @@ def test_a_form_of_another_site_is_refused(web: WebSite) -> None:
     assert client.get(f"/{NAME}/team").status_code == 401  # a cookie does not help a wrong token
 
 
+CROSS, SAME = {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-origin"}
+SENDINGS: tuple[tuple[str, dict[str, str], bool], ...] = (
+    ("POST", CROSS, True),
+    ("PATCH", CROSS, True),
+    ("DELETE", {"sec-fetch-site": "same-site"}, True),
+    ("POST", SAME, False),
+    ("POST", {"sec-fetch-site": "none"}, False),  # typed in the line of addresses
+    *((method, CROSS, False) for method in ("GET", "HEAD", "OPTIONS")),
+    ("POST", {**CROSS, "authorization": "Bearer x"}, False),
+    ("POST", {"origin": "https://evil.example.org"}, True),
+    ("POST", {"origin": URL}, False),
+    ("POST", {"origin": "http://localhost:8000"}, False),  # the address of this request
+    ("POST", {"cookie": "arena=x"}, True),  # an old browser, or one that hides where it was
+    ("POST", {}, False),
+)
+"""The method of a request to http://localhost:8000, its headers, and whether it is refused."""
+
+
+def test_a_change_that_another_site_asks_for_is_refused() -> None:
+    for method, headers, is_refused in SENDINGS:
+        raw = [(b"host", b"localhost:8000")]
+        raw += [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {
+            "type": "http", "method": method, "scheme": "http", "path": "/", "query_string": b"",
+            "headers": raw,
+        }  # fmt: skip
+        said = refusal_of(Problem, refuse_other_sites, Request(scope), URL)
+        sentence = "This form was sent from another site. Open the page here and send it again."
+        assert said == (sentence if is_refused else None), (method, headers)
+
+
 def merge_during(
     monkeypatch: pytest.MonkeyPatch, merge: Callable[[], Any], client: TestClient
 ) -> int:
@@ -489,13 +529,37 @@ def test_openapi_describes_the_routes(web: WebSite) -> None:
     ]
     assert len(set(names)) == len(names)
     assert {"get_info", "get_board", "post_team_invites"} <= {*names}
-    import json
-    import re
-
     used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert used <= set(document["components"]["schemas"])
     status = document["components"]["schemas"]["RequestState"]["properties"]["status"]
     assert status["description"].split()[-3:] == ["trial_failed", "or", "done."]
+
+
+def described(path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of an operation of the OpenAPI document, without what all of them have."""
+    yield f"{method.upper()} {path.removeprefix('/api/v1/{competition}') or '/'}"
+    (competition, *parameters), answers = operation.pop("parameters"), operation.pop("responses")
+    assert competition["name"] == "competition"
+    for parameter in parameters:
+        yield f"  parameter {json.dumps(parameter)}"
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    for status, answer in answers.items():
+        is_refusal = answer.get("content") == {"application/problem+json": problem}
+        yield f"  {status} {'refused' if is_refusal else json.dumps(answer)}"
+    yield from (f"  {name} {json.dumps(value)}" for name, value in operation.items())
+
+
+def test_the_openapi_document_is_the_kept_one() -> None:
+    whole = copy.deepcopy(document("1.0"))
+    lines = [
+        line
+        for path, operations in whole.pop("paths").items()
+        for method, operation in operations.items()
+        for line in described(path, method, operation)
+    ]
+    schemas = whole["components"].pop("schemas")  # of which another version of pydantic has others
+    lines.append(json.dumps({**whole, "Problem": schemas["Problem"]}, indent=1))
+    check_kept("openapi.txt", "\n".join(lines) + "\n")
 
 
 def test_secrets_are_not_in_logs(web: WebSite, caplog: pytest.LogCaptureFixture) -> None:

@@ -109,7 +109,21 @@ def test_tokens_and_links_without_an_end_stay(accounts: Accounts, clock: Clock) 
     assert accounts.holder(secret) is None
 
 
+def test_the_last_use_of_a_token_is_kept_to_the_minute(accounts: Accounts, clock: Clock) -> None:
+    ada = accounts.register("Ada").account
+    secret, _ = accounts.make_token(ada, "program", "read")
+    used = []
+    for seconds in (0, 60, 61, 121, 122):
+        clock.now = START + seconds * SECOND
+        accounts.holder(secret)
+        (token,) = accounts.tokens(ada)
+        used.append(token.used)
+    later = START + 61 * SECOND
+    assert used == [START, START, later, later, START + 122 * SECOND]
+
+
 def test_a_link_works_as_often_as_it_says(accounts: Accounts) -> None:
+    assert accounts.invitation(accounts.invite("team", team="t", uses=0)) is None
     for uses in (1, 2):
         link = accounts.invite("team", team="t", uses=uses)
         for _ in range(uses):

@@ -79,6 +79,13 @@ def test_each_kind_of_link_has_its_lifetime(site: WebSite) -> None:
     }
 
 
+def test_a_link_into_a_team_that_was_merged_says_so(site: WebSite) -> None:
+    link = site.site.accounts.invite("team", team="merged", competition=NAME)
+    page = site.browser().get(f"/invite/{link}")
+    assert page.status_code == 404
+    assert "This team was merged into another one. Ask for a new link." in page.text
+
+
 def test_an_account_has_room_for_twenty_files_of_the_largest_size(site: WebSite) -> None:
     """20 files of at most 100 bytes: the room is 2,000 bytes."""
     account = site.person("Ida", "Ibex")

@@ -198,6 +198,7 @@ def test_a_link_in_place_of_the_folder_of_uploads_is_not_followed(tmp_path: Path
 def test_what_is_published_survives_the_scorer(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     publisher = Publisher(path)
+    assert path.stat().st_mode & 0o777 == 0o640  # the web process is of the same group
     answers = [
         Answer(
             request=f"r{n}",

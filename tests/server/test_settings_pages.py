@@ -104,6 +104,27 @@ def test_what_cannot_be_set_is_refused_on_the_page(site: WebSite, fields: dict[s
     assert asked(site) == []
 
 
+def test_what_is_repeated_of_a_wrong_setting_is_cut(site: WebSite) -> None:
+    host = site.browser(site.person("Org", organiser=True))
+    headers = {"authorization": f"Bearer {site.token(site.person('Pat', organiser=True), 'admin')}"}
+    page = host.post(PAGE, data={"limits.per_day": "x" * 61, "kind": "apply"}).text
+    assert f"Submissions a day: &#39;{'x' * 60}&#39; is not a value of this setting." in page
+    program = site.program()
+    for key, value, sentence in (
+        ("k" * 81, 1, f"{'k' * 80} can be changed in competition.toml only."),
+        (
+            "competition.deadline", "x" * 61,
+            f"competition.deadline: '{'x' * 60}' is not a value of this setting.",
+        ),
+    ):  # fmt: skip
+        refused = program.patch(API, json={"settings": {key: value}}, headers=headers)
+        assert (refused.status_code, refused.json()["detail"]) == (422, sentence)
+    new = {"new-page": f"{'p' * 81}", "kind": "new page"}
+    assert f"pages/{'p' * 80}.md" in host.post(PAGE, data=new).text
+    new["new-page"] = "a/../b c_d-1é"
+    assert "pages/abc_d-1.md" in host.post(PAGE, data=new).text
+
+
 def test_an_organiser_of_one_competition_cannot_name_the_mail_server(site: WebSite) -> None:
     """It would be sent the password of the whole server."""
     organiser = site.person("Org")

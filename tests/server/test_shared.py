@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,7 @@ def test_a_board_of_members_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_kept_answers_count_as_reads(tmp_path: Path) -> None:
+    begun = time.perf_counter()
     web = WebSite(tmp_path, reads_per_minute=5)
     guest = web.program()
     assert [guest.get(BOARD).status_code for _ in range(7)] == [200] * 5 + [429] * 2
@@ -131,6 +134,8 @@ def test_kept_answers_count_as_reads(tmp_path: Path) -> None:
     metrics = web.program().get("/metrics").text
     assert 'arena_requests_total{kind="api",status="2xx"} 5.0' in metrics
     assert 'arena_request_seconds_count{kind="api"} 5.0' in metrics
+    (seconds,) = re.findall(r'arena_request_seconds_sum\{kind="api"\} (\S+)', metrics)
+    assert 0 < float(seconds) < time.perf_counter() - begun
     web.close()
 
 
