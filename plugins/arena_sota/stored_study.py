@@ -18,7 +18,6 @@ from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Study
-from arena.plugin.manager import PluginManager
 from arena.scoring.board import ranked_rows
 from arena.scoring.splits import rows_of
 from arena.types import IntArray, SubmissionRecord
@@ -30,8 +29,7 @@ def open_studies(
     splits: Sequence[str] = ("private",),
     *,
     every: bool,
-    manager: PluginManager | None = None,
-    wait: float = 0.0,
+    wait: float,
 ) -> Iterator[tuple[Study, ...]]:
     """Yield a study of the stored submissions on the rows of each split, while the store is open.
 
@@ -46,8 +44,6 @@ def open_studies(
         ``private`` or ``public``, each.
     every
         Use every accepted submission, not only those on the private board.
-    manager
-        The plugins.
     wait
         Seconds to wait for another process that holds the competition.
 
@@ -57,7 +53,7 @@ def open_studies(
         If there are fewer than two submissions, or the private board is asked for before the
         competition was finalized.
     """
-    state = open_state(folder, manager, wait, view=True).in_phase()
+    state = open_state(folder, None, wait, view=True).in_phase()
     with state.store:
         yield _studies(state, splits, every=every)
 

@@ -114,6 +114,18 @@ def test_user_supplied_dependence():
     assert abs(copies.mean() - 0.7) < 5 * copies.std() / 3000**0.5
 
 
+def test_only_counts_that_can_be_seen_are_kept():
+    """The last one is the first above which a binomial distribution has at most 1e-13."""
+    single = sample_maximum(2_000, 0.5, 1)
+    counts = single.counts
+    assert counts.tolist() == list(range(counts[0], counts[-1] + 1))
+    above = stats.binom.sf(counts, 2_000, 0.5)
+    assert above[-1] <= 1e-13 < above[-2]
+    assert stats.binom.cdf(counts[0] - 1, 2_000, 0.5) < 1e-12
+    assert single.cumulative[-1] == 1
+    np.testing.assert_allclose(single.cumulative, 1 - above, rtol=0, atol=1e-12)
+
+
 def test_large_numbers_stay_exact():
     maximum = sample_maximum(1_000_000, 0.9, 100_000)
     # The upper tail of the maximum is m times that of one, where that is small.
