@@ -276,6 +276,8 @@ def test_metrics_of_which_no_floor_is_known():
     alone = metric_floor(study_of("brier", soft))
     assert metric_floor(grouped).value == alone.value
     assert metric_floor(grouped).standard_error != alone.standard_error
+    both = np.column_stack([1 - soft, soft])  # a column for each of the two classes
+    assert metric_floor(study_of("brier", both)) == alone
 
 
 def test_brier_of_shares_is_corrected_for_few_labels():
@@ -325,6 +327,13 @@ def test_no_bound_exceeds_the_error_of_a_guess():
     assert (
         cover_hart(unit, labels).error < 0.05 < cover_hart(unit, labels, standardised=False).error
     )
+
+
+def test_rows_with_the_features_of_another_one_are_counted():
+    """Two rows at 0 and three at 5 are copies; those at 1 and at 9 are not."""
+    x = np.array([0.0, 5.0, 0.0, 1.0, 5.0, 9.0, 5.0])[:, None]
+    assert cover_hart(x, [0, 1, 0, 1, 0, 1, 1]).copies == 5
+    assert cover_hart(x[[0, 1, 3, 5]], [0, 1, 0, 1]).copies == 0
 
 
 def test_neighbours_that_cannot_be():

@@ -32,7 +32,7 @@ from arena_bayes_error.estimators import (
 )
 from arena_bayes_error.functions import bayes_error
 from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
-from arena_bayes_error.platt import from_scores
+from arena_bayes_error.platt import fit_platt, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 from bayes_simulation import UNBIASED, draws, truth
 from thinned import examples
@@ -215,6 +215,19 @@ def test_platt_scaling_reaches_the_optimum():
     assert len(layers) == 2
 
 
+def test_platt_scaling_is_found_where_a_step_of_newton_goes_too_far():
+    """Of scores 0 two of 3 rows are positive, of 4 two of 125, of 33 none of 3.
+
+    The chance at 33 vanishes, so the line of log odds goes through those of 2/3 and of 2/125.
+    """
+    scores = np.repeat([0.0, 4.0, 33.0], [3, 125, 3])
+    labels = np.concatenate([[1, 1, 0], [1, 1], np.zeros(126)]) == 1
+    fit = fit_platt(scores, labels)
+    assert fit.intercept == pytest.approx(np.log(2), abs=1e-9)
+    assert fit.slope == pytest.approx((np.log(2 / 123) - np.log(2)) / 4, abs=1e-9)
+    assert fit.probabilities[[0, 3, -1]] == pytest.approx([2 / 3, 2 / 125, 0], abs=1e-9)
+
+
 @pytest.mark.slow
 @needs_data
 def test_fashion_mnist_h():
@@ -288,6 +301,8 @@ def test_bad_rows_are_refused_by_number(call, said):
         (lambda: from_soft_labels([[0.5], [0.5]]), "at least two columns"),
         (lambda: from_noisy_soft_labels([0.5, 0.5], [1]), "1 sign label for 2 rows"),
         (lambda: from_counts([[1, 1], [0, 2]], [2]), "from 0 to 1"),
+        (lambda: from_counts([[1, 1], [0, 2]], [0, 2]), "from 0 to 1"),
+        (lambda: from_counts([[1, 1], [0, 2]], [-1, 1]), "from 0 to 1"),
         (lambda: from_counts([[1, 1], [0, 2]], [0, 1]), "Some classes"),
     ],
 )

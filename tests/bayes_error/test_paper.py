@@ -35,6 +35,27 @@ def test_baselines_are_near_the_truth_and_left_out_of_the_smallest_sizes() -> No
         assert value == pytest.approx(paper.truth("C"), abs=0.03)
 
 
+def test_the_last_point_of_a_curve_is_compared_with_the_truth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """0.09 of the truth 0.1 is five standard errors of 0.002 away, and 0.107 three and a half."""
+    monkeypatch.setattr(paper, "truth", {"A": 0.1}.__getitem__)
+    error = np.array([9.0, 9.0, 0.002])
+    curves = [
+        paper.Curve("A", name, np.array([0.1, 0.1, last]), error)
+        for name, last in ((paper.CLEAN, 0.09), (paper.SIGNED, 0.107), (paper.NAIVE, 0.05))
+    ]
+    rows = list(paper.compared("Figure 1", curves, 256))
+    assert [(row.computed, row.agrees) for row in rows] == [
+        (0.09, False), (0.107, True), (0.05, None),
+    ]  # fmt: skip
+    assert rows[0].quantity == f"set-up A, {paper.CLEAN}, 256 rows of each class"
+    assert [row.note for row in rows] == [
+        *["the truth instead of a printed number; standard error 0.002"] * 2,
+        "the truth is 0.10000: this estimator is biased",
+    ]
+
+
 @pytest.mark.slow
 def test_what_is_unbiased_reaches_the_truth_and_what_is_not_stays_below() -> None:
     rows, charts, curves = paper.simulated(PaperOptions(), NoProgress(), sizes=(256,))
