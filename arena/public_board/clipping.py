@@ -141,7 +141,7 @@ def _constant(
         if target.classes is None:
             return None
         shares = np.bincount(truth.astype(np.intp), minlength=len(target.classes)) / n
-        return np.full(n, shares[1]) if len(shares) == 2 else np.tile(shares, (n, 1))
+        return np.full(n, shares[1]) if len(shares) == 2 else np.full((n, len(shares)), shares)
     return np.full(n, "", dtype=object) if kind is PredictionKind.TEXT else None
 
 

@@ -88,7 +88,7 @@ def seeds_sections(comparison: MechanismComparison, metric: str) -> list[Section
     charts += [
         seeds_chart(comparison, measure) for measure in MEASURES if measure.name in drawn_measures
     ]
-    sections = [Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]
+    compared = []
     if comparison.differences:
         differences = Table(
             "Paired differences",
@@ -115,5 +115,5 @@ def seeds_sections(comparison: MechanismComparison, metric: str) -> list[Section
             '"Not shown" does not mean that '
             "there is no difference."
         )
-        sections.insert(0, Section("Mechanisms compared", text, (differences,)))
-    return sections
+        compared = [Section("Mechanisms compared", text, (differences,))]
+    return [*compared, Section("Outcomes over the seeds", _MEANING, (summaries,), tuple(charts))]

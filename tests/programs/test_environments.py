@@ -131,7 +131,9 @@ def test_libraries_are_installed_and_named_by_what_counts(
         "a",
         "a.dist-info",
     ]
-    document = json.loads((environment.folder / "environment.json").read_text())
+    described = environment.folder / "environment.json"
+    assert stat.S_IMODE(described.stat().st_mode) == 0o644
+    document = json.loads(described.read_text())
     assert document == {
         "digest": environment.digest,
         "python": str(Path(sys.base_prefix).resolve()),

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.programs.figures import seconds_until_answer, two_digits
+from arena.programs.figures import is_figure, seconds_until_answer, two_digits
 from thinned import examples
+
+
+def test_the_largest_finite_number_is_a_figure() -> None:
+    largest = sys.float_info.max
+    numbers = (0, 0.0, largest, int(largest), int(largest) + 1, float("inf"), -1e-300)
+    assert [is_figure(number) for number in numbers] == [True] * 4 + [False] * 3
 
 
 @settings(max_examples=examples(200))

@@ -322,6 +322,11 @@ def test_a_board_speaks_of_algorithms_and_cases_but_keeps_names() -> None:
     assert messages[0].startswith("row net is first of 2 algorithms, with mean value 0.85")
     assert "The 40 ranked cases were drawn again" in messages[-1]
     assert ("Algorithms ranked", "2") in report.facts
+    (stated,) = report.technical[0].tables  # a mean of values has no positive label
+    assert [setting for setting, _ in stated.rows] == [
+        "metric", "a larger score is better", "ranked on", "confidence level", "resamples",
+        "resamples drawn again because a class was missing", "resamples left out", "seed",
+    ]  # fmt: skip
 
 
 def test_tooltips_call_teams_by_their_noun_and_keep_the_data() -> None:
