@@ -479,7 +479,7 @@ def _option(field: Field, metavar: str | None, *, required: bool) -> tuple[Any, 
         kind, default = list[kind], None
     if field.kind is str and default == "":
         default = None
-    if default is None and not required:
+    if not required:
         kind |= None
     names = [special.pop(part) for part in ("name", "short") if part in special]
     if metavar is not None:

@@ -105,7 +105,6 @@ class Database:
         if not read_only:
             self.require_space(0)
         self._lock = lock_of(path)
-        self._is_open = False
         self._memory_limit = _MOST_MEMORY
         self._limit_in_force = _MOST_MEMORY
         with (

@@ -16,6 +16,8 @@ import pytest
 
 from arena.cli import main as main_module
 from arena.errors import InputError, PluginError, UsageError
+from arena.hookspecs import hookimpl
+from arena.plugin.manager import PluginManager
 from checkout import python_path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
@@ -113,6 +115,25 @@ def test_plugins_are_listed(arena_here: Any) -> None:
         ("arena_sota", "1 analysis, 1 paper"),
     ):
         assert re.search(rf"{name} +arena-leaderboard 0\.1\.0 +{provides} *\n", output)
+
+
+def test_failures_of_a_plugin_are_listed_beside_it(
+    arena_here: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        @hookimpl
+        def provide_metrics(self) -> None:
+            raise ValueError("no licence")
+
+    manager = PluginManager(entry_points=False)
+    manager.register(Broken(), "mine")
+    monkeypatch.setattr("arena.cli.commands.plugins.PluginManager", lambda: manager)
+    (plugin,) = json.loads(arena_here("plugins", "--json").stdout)["plugins"]
+    assert plugin["provides"] == {}
+    assert plugin["failures"] == [
+        "plugin 'mine' failed while running provide_metrics: ValueError: no licence"
+    ]
+    assert re.search(r"\bmine +.+ +1 *\n", arena_here("plugins").stdout)
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "f1(average=macro)", "sklearn:jaccard_score"])

@@ -332,6 +332,9 @@ def test_a_file_of_one_column_has_no_empty_rows_at_its_end(send: Send) -> None:
     assert kinds(send("id\n" + "".join(f"{i:03d}\n" for i in range(N_ROWS)) + "   \n")) == {
         "missing column"
     }
+    # The blanks are part of the texts of the only column.
+    table = csv_file.read_csv(b"y\na  b\nc d\n", ("y",), SOLUTION_BOUNDS, FaultList())
+    assert (table.names, table.columns[0].to_pylist()) == (("y",), ["a  b", "c d"])
 
 
 def test_a_separator_at_the_end_of_each_row_is_no_name_of_the_row(send: Send) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ import pytest
 from arena.intake import reader
 from arena.intake.columns import SubmissionForm
 from arena.intake.reader import checked, seconds_of, unread
-from arena.intake.submission import ReadSubmission
+from arena.intake.submission import ReadSubmission, parse_submission
 from arena.types import Fault, PredictionKind, Target
 from arena.utils.processes import AnswerError, Ended, Limits
 
@@ -120,6 +122,36 @@ def test_a_file_that_ends_its_process_is_a_fault() -> None:
             "unreadable file",
             f"The file could not be read: {reason}. Write and send it again.",
         )
+
+
+def test_an_error_of_a_parser_is_a_fault_with_its_first_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = "it needs more than 256 MiB of memory. Send one row per id, and fewer digits."
+    for error, sentence, crashed in (
+        *(
+            (error, f"The file could not be read: {memory}", False)
+            for error in (
+                MemoryError(), OSError("std::bad_alloc"),
+                pa.ArrowException("realloc: Cannot allocate memory"),
+            )
+        ),
+        (
+            ValueError("It is odd.\nMore."),
+            "The file cannot be read (It is odd.): write and send it again.", False,
+        ),
+        (ValueError(), "The file cannot be read (ValueError): write and send it again.", False),
+        (
+            OSError(errno.ENOSPC, "full"),
+            f"The file cannot be read ([Errno {errno.ENOSPC}] full): write and send it again.",
+            True,
+        ),
+    ):  # fmt: skip
+        monkeypatch.setattr("arena.intake.submission.read_content", Mock(side_effect=error))
+        read = parse_submission(Path("a.csv"), FORM)
+        (fault,) = read.faults
+        assert (fault.kind, fault.message) == ("unreadable file", sentence)
+        assert (read.values, read.sha256, read.crashed) == (None, "", crashed)
 
 
 @pytest.mark.parametrize(

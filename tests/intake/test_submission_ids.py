@@ -333,6 +333,7 @@ ALTERED = [  # an altered text, the original, the reason and the cause
         for altered, original in (
             ("ab", "abc"), ("ab.jpeg20", "ab"), ("ab.1", "ab"),
             ("9007199254740992", "9007199254740992.0e0"), ("1e1000", "2e1000"),
+            ("1e-17", "2e-17"),
             ("2024-01-01T05:30:00Z", "2024-01-01"),
         )
     ),

@@ -386,13 +386,14 @@ def test_a_result_that_cannot_be_put_together_is_a_fault_of_the_machine(
 def test_a_program_that_is_longer_than_announced_is_read_no_further(
     server: LeaseServer, tmp_path: Path
 ) -> None:
-    """It arrives in parts of 64 kB: the second one goes beyond the 70,000 bytes announced."""
+    """It arrives in parts of 65,536 bytes: the second one goes beyond the bytes announced."""
     server.programs["run-0"] = bytes(300_000)
     work = {"run": "run-0", "lease": 1, "bytes": 70_000, "sha256": "0" * 64}
     client = RunnerClient(server.url, KEY.token)
-    with pytest.raises(InputError, match="is not the one that the server announced"):
-        client.program(work, tmp_path / "main.py")
-    assert (tmp_path / "main.py").stat().st_size == 2 * 65_536
+    for announced in (70_000, 2 * 65_536 - 1):
+        with pytest.raises(InputError, match="is not the one that the server announced"):
+            client.program({**work, "bytes": announced}, tmp_path / "main.py")
+        assert (tmp_path / "main.py").stat().st_size == 2 * 65_536
     # It is refused also if its first 65,536 bytes are the announced program.
     start = {"bytes": 65_536, "sha256": hashlib.sha256(bytes(65_536)).hexdigest()}
     with pytest.raises(InputError, match="is not the one that the server announced"):

@@ -92,6 +92,23 @@ def test_equal_solution_is_put_once_and_another_is_refused(
             store.put_solution(other)
 
 
+def test_a_corrected_solution_has_the_same_rows_unless_rows_are_added(
+    store: Store, solution: Solution
+) -> None:
+    longer = replace(
+        solution,
+        ids=pa.concat_arrays([solution.ids, pa.array(["8"])]),
+        truth=np.append(solution.truth, 1),
+        usage=np.append(solution.usage, np.uint8(1)),
+        clusters=None,
+    )
+    with store.transaction() as transaction:
+        with pytest.raises(StoreError, match="differ in ids or their order"):
+            transaction.put_solution(longer, number=2)
+        transaction.add_rows(longer, "accuracy", 2)
+    assert store.solution().n_rows == 6
+
+
 def test_store_without_a_solution_says_so() -> None:
     with Store.open() as store, pytest.raises(StoreError, match="has no solution"):
         store.solution()

@@ -57,6 +57,7 @@ def test_facts_of_two_transactions_are_merged_and_cells_read_again() -> None:
         ("submissions", (1, "t", False, "final"), 4),
         ("releases", (1, 3, 0.5, 3), 3),
         ("releases", (1, 3, 0.5, 2), 4),
+        ("releases", (1, 3, 1.0, 3), 3),
         ("solutions", (1, "x", None), 2),
         ("solutions", (1, "x", "metric"), 3),
         ("scores", (1, 2, None), 3),

@@ -259,6 +259,18 @@ def test_a_line_longer_than_any_of_arena_is_skipped_and_its_position_kept(
     assert numbers(journal.read()) == ([1, 2, 3], [2, 3])
 
 
+@pytest.mark.parametrize(("hole", "is_read"), [(2**26 - 2**16, True), (2**26 + 2**17, False)])
+def test_what_follows_a_line_of_64_megabytes_is_not_read(
+    journal: Journal, hole: int, is_read: bool
+) -> None:
+    """Sparse: a hole of zeros, which takes no space on the disk."""
+    os.truncate(journal.path, journal.path.stat().st_size + hole)
+    with journal.path.open("ab") as file:
+        file.write(b"\n")
+    journal.append([record_of(4)], [])
+    assert numbers(journal.read()) == ([1, 2, 3, *[4] * is_read], [2, 3])
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("size", [3 * 10**6, 2 * 10**10])
 def test_a_journal_of_any_size_is_read_in_little_memory(journal: Journal, size: int) -> None:

@@ -391,8 +391,15 @@ def test_a_log_is_cut_where_the_damage_is_named_or_else_where_it_begins(
 ) -> None:
     path = tmp_path / "x"
     log_of(path).write_bytes(b"x" * 100)
-    monkeypatch.setattr(repairs, "_opens", lambda _, length: length <= whole_until)
+    tried: list[int] = []
+
+    def opens(_: Path, length: int) -> bool:
+        tried.append(length)
+        return length <= whole_until
+
+    monkeypatch.setattr(repairs, "_opens", opens)
     assert _cut(path, damage) == position
+    assert tried[0] == 0  # the database without its log, of which every table is read
     assert log_of(path).stat().st_size == position
     monkeypatch.setattr(repairs, "_opens", lambda *_: False)
     with pytest.raises(StoreFormatError, match="cannot be opened without its write-ahead log eit"):

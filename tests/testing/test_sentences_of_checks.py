@@ -221,6 +221,11 @@ def test_a_metric_may_reach_the_ends_of_what_it_declares() -> None:
     assert "influence values" not in failures(checked(influence_of=lambda values: values + 1e-9))
 
 
+def test_row_values_that_are_nan_agree_with_a_score_that_is_nan() -> None:
+    undefined = checked(score_of=lambda _: np.nan, rows_of=lambda rows: rows * np.nan)
+    assert "row values" not in failures(undefined)
+
+
 def test_half_row_values_differ_from_the_score_by_half_of_it() -> None:
     found = failures(checked(rows_of=lambda rows: rows / 2))
     halves = [np.abs(row - SMALL.truth).mean() / 2 for row in SMALL.predictions]
@@ -393,6 +398,14 @@ def best_so_far(state: Mapping[str, Any], evaluation: Any) -> Release:
             lambda state, evaluation: Release(evaluation.score, True, {"seen": "x" * 9_989}),
             "the size of its state",
             "After 40 submissions its state has 10,001 bytes.",
+        ),
+        (
+            lambda state, evaluation: Release(
+                evaluation.score, True, {"seen": "x" * (len(state.get("seen", "")) + 300)}
+            ),
+            "the size of its state",
+            # 300 letters for each of 40 submissions, and 12 signs of JSON.
+            "After 40 submissions its state has 12,012 bytes.",
         ),
         (
             lambda state, evaluation: Release(evaluation.score, True, {"seen": "x" * 9_988}),

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import rich.console
@@ -71,6 +72,15 @@ def test_a_failed_function_closes_its_display() -> None:
         raise ValueError("no")
     with shown(None) as display:
         assert isinstance(display, ProgressDisplay)
+
+
+def test_progress_is_shown_in_a_process_without_a_parent_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for parent, kind in ((None, ProgressDisplay), (object(), NoProgress)):
+        monkeypatch.setattr("multiprocessing.process.parent_process", Mock(return_value=parent))
+        with shown(None) as progress:
+            assert type(progress) is kind
 
 
 @pytest.mark.slow
