@@ -479,8 +479,6 @@ def _option(field: Field, metavar: str | None, *, required: bool) -> tuple[Any, 
         kind, default = list[kind], None
     if field.kind is str and default == "":
         default = None
-    if not required:
-        kind |= None
     names = [special.pop(part) for part in ("name", "short") if part in special]
     if metavar is not None:
         special |= {"metavar": metavar, "readable": False}
