@@ -18,8 +18,9 @@ from arena.competition.state import clock_set_back
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
-from arena.server.records.accounts import IDLE, SESSION, Accounts
+from arena.server.records.accounts import Accounts
 from arena.server.records.mails import Mail, Mails
+from arena.server.records.sign_ins import IDLE, SESSION
 from arena.utils.parallel import NoProgress
 from scenario import START, Scenario
 

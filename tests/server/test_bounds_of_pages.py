@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from arena.requests import Answer
-from arena.server.records.accounts import Team
 from arena.server.records.published import TeamFacts
+from arena.server.records.teams import Team
 from arena.server.web import actions, events
 from arena.server.web.call import Call
 from arena.server.web.mail import mail_lost_key

@@ -18,8 +18,9 @@ from starlette.requests import ClientDisconnect
 from arena.config import Settings
 from arena.errors import SandboxError
 from arena.server import check
-from arena.server.records.accounts import IDLE, SESSION, Accounts
+from arena.server.records.accounts import Accounts
 from arena.server.records.names import RefusedError
+from arena.server.records.sign_ins import IDLE, SESSION
 from arena.server.units import UnitCompetition, unit_files
 from arena.server.web.body import _chunks, announces_more, base_name, whole_number
 from arena.server.web.problems import Problem

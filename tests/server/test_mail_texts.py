@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from arena.requests import Answer
-from arena.server.records.accounts import TeamRequest
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import Mail
 from arena.server.records.messages import Message
 from arena.server.records.published import State
+from arena.server.records.teams import TeamRequest
 from arena.server.web import mail as mailing
 from arena.server.web.mail import Postman
 from arena.server_section import ServerSection

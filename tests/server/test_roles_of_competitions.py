@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.server.records.accounts import HostRole
+from arena.server.records.people import HostRole
 from arena.server.web.api import ENDPOINTS
 from arena.server.web.pages import PAGES
 from asgi import respond

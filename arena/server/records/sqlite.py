@@ -82,6 +82,11 @@ def time_of(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def time_or_none(seconds: float | None) -> datetime | None:
+    """Return a stored time in UTC, if there is one."""
+    return None if seconds is None else time_of(seconds)
+
+
 def identity(path: Path) -> tuple[int, int]:
     """Return the device and number of a file, which another file in its place does not have.
 

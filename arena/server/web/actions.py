@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 
 from arena.errors import UsageError
 from arena.requests import Answer, Kind, Request
-from arena.server.records.accounts import Team
 from arena.server.records.published import CompetitionFacts, TeamFacts
 from arena.server.records.runs import FINAL, Program, ProgramState
+from arena.server.records.teams import Team
 from arena.server.web import programs
 from arena.server.web.body import ANSWER, Received
 from arena.server.web.call import Call, rules_not_accepted

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 from starlette.responses import RedirectResponse, Response
 
-from arena.server.records.accounts import HOST_ROLES, Account
 from arena.server.records.announcements import LONGEST
 from arena.server.records.names import team_key
+from arena.server.records.people import HOST_ROLES, Account
 from arena.server.web import actions, api, models
 from arena.server.web.body import check_confirmed, read_fields, whole_number
 from arena.server.web.call import Call

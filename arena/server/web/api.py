@@ -21,8 +21,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from arena import responses
-from arena.server.records.accounts import Account, Invite, Member, Team, TeamRequest
+from arena.server.records.invites import Invite
+from arena.server.records.people import Account
 from arena.server.records.published import ORDERS
+from arena.server.records.teams import Member, Team, TeamRequest
 from arena.server.web import (
     actions,
     conversations,

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from starlette.requests import Request
 
-from arena.server.records.accounts import Account, Team
+from arena.server.records.people import Account
+from arena.server.records.teams import Team
 from arena.server.web.language import _
 from arena.server.web.limits import sender
 from arena.server.web.people import Person, bearer, person_in

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from arena import responses
 from arena.requests import Answer
-from arena.server.records.accounts import Token
+from arena.server.records.sign_ins import Token
 from arena.server.web.actions import Sent
 from arena.server.web.call import Call
 from arena.server.web.language import _

@@ -25,11 +25,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from arena.server.records.accounts import TeamRequest
 from arena.server.records.announcements import Announcement
 from arena.server.records.mails import SMTP_PASSWORD, Mail
 from arena.server.records.messages import Message
 from arena.server.records.published import CompetitionFacts, State
+from arena.server.records.teams import TeamRequest
 from arena.server.web.problems import Problem
 from arena.server.web.site import SILENT_AFTER, CompetitionSite, Site
 from arena.server_section import ServerSection

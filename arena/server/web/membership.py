@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 
 from arena.errors import UsageError
 from arena.requests import Request
-from arena.server.records.accounts import Account, Invite, Team, TeamRequest, full_team
+from arena.server.records.invites import Invite
 from arena.server.records.names import name_taken, team_key
+from arena.server.records.people import Account
+from arena.server.records.teams import Team, TeamRequest, full_team
 from arena.server.web import actions
 from arena.server.web.call import Call
 from arena.server.web.language import _

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.changeable_settings import LONGEST_TEXT
-from arena.server.records.accounts import LONGEST_NOTE
 from arena.server.records.announcements import LONGEST
 from arena.server.records.messages import LONGEST as LONGEST_MESSAGE
+from arena.server.records.teams import LONGEST_NOTE
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 VerificationState = Literal["verified", "failed", "open"]

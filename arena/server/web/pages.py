@@ -16,8 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from arena.responses import RequestState
-from arena.server.records.accounts import Team
 from arena.server.records.announcements import version
+from arena.server.records.teams import Team
 from arena.server.web import (
     actions,
     admin_pages,

@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.server.records.accounts import SESSION, Account, Accounts
+from arena.server.records.accounts import Accounts
+from arena.server.records.people import Account
+from arena.server.records.sign_ins import SESSION
 from arena.server.web.cookies import cookies_of
 from arena.server.web.language import _
 from arena.server.web.problems import Problem

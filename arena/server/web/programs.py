@@ -20,8 +20,8 @@ from starlette.responses import FileResponse, Response
 
 from arena import responses
 from arena.requests import Kind, Request
-from arena.server.records.accounts import Team
 from arena.server.records.runs import RUNNING, Program, ProgramState, Trial
+from arena.server.records.teams import Team
 from arena.server.web import models
 from arena.server.web.body import Received, read_result
 from arena.server.web.call import Call

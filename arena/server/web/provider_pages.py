@@ -24,8 +24,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from arena.server.records.accounts import Account
 from arena.server.records.layout import OIDC_SECRET
+from arena.server.records.people import Account
 from arena.server.web.cookies import cookies_of
 from arena.server.web.language import _
 from arena.server.web.limits import sender

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from arena.requests import Request
 from arena.responses import LateRow
-from arena.server.records.accounts import Accounts, Team
+from arena.server.records.accounts import Accounts
 from arena.server.records.announcements import Announcements
 from arena.server.records.intake import Intake, Room
 from arena.server.records.layout import WebSettings
@@ -24,6 +24,7 @@ from arena.server.records.published import CompetitionFacts, Document, Published
 from arena.server.records.runs import Runs
 from arena.server.records.shared_files import SharedFolder
 from arena.server.records.slots import Slots
+from arena.server.records.teams import Team
 from arena.server.records.uploads import Uploads
 from arena.server.web.problems import Problem
 from arena.server.web.provider import Seals

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.responses import RedirectResponse, Response
 
-from arena.server.records.accounts import LONGEST_NOTE, Team
+from arena.server.records.teams import LONGEST_NOTE, Team
 from arena.server.web import actions, api, membership, models
 from arena.server.web.body import check_confirmed, read_fields
 from arena.server.web.call import Call
