@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -66,6 +68,45 @@ def test_it_plays_and_the_same_seed_gives_the_same_play(attack: str, metric: str
     for measure, values in once.mean.items():
         np.testing.assert_array_equal(values, again.mean[measure])
     assert once.submissions == tuple(range(1, 13))
+
+
+def test_two_labels_are_known_by_a_gain_over_a_score_that_is_not_the_baseline() -> None:
+    """Of 40 public rows: two more right ones add 2/40 to the accuracy, two fewer take it."""
+    rows = rows_for("accuracy")
+    for first, change, n_known in ((0.5, 2, 0), (0.45, 2, 2), (0.45, -2, 2), (0.45, 1, 0)):
+        player: Any = competitor_named("pair-probe").start(
+            rows.participation(9, baseline_score=0.5), np.random.default_rng(0)
+        )
+        before = player.submit().prediction
+        player.receive(Feedback(first, None))
+        after = player.submit().prediction
+        player.receive(Feedback(first + change / 40, first))
+        known = player.known_labels()
+        assert np.count_nonzero(known >= 0) == n_known
+        right = after if change > 0 else before
+        assert (known[known >= 0] == right[known >= 0]).all()
+        assert (before != after).sum() == 2
+
+
+def test_the_settings_of_a_competitor_are_its_parameters() -> None:
+    habits = ["explore", "ensemble", "blend", "persistence", "name"]
+    others = {
+        "boosting": ["vote", "name"],
+        "block-flip": ["rows", "base", "name"],
+        "lightgbm": ["grid"],
+        "lightgbm-climber": [*habits, "grid"],
+        "lightgbm-seeds": ["grid", "name"],
+        "copycat": ["share", "name"],
+        **dict.fromkeys(("linear", "neighbours", "forest", "network"), habits),
+        "sybil": ["of", "teams", "name", "resolve"],
+        "program": ["of", "name", "resolve"],
+    }
+    for competitor in all_competitors():
+        parameters = [*inspect.signature(type(competitor)).parameters]
+        assert parameters == others.get(competitor.name, ["name"])
+        # The display shows each of them but what resolves names.
+        shown = re.findall(r"(\w+)=", repr(competitor))
+        assert {*shown} == {*parameters, "name"} - {"resolve"}
 
 
 @pytest.mark.few(3)

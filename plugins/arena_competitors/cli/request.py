@@ -158,19 +158,13 @@ def _on_random_labels(request: AttackRequest, manager: PluginManager) -> AttackS
         scope=_scope(request.scope),
         seed=request.seed,
     )
-    if request.mechanisms is not None or conceivable_scores(metric) is not None:
-        mechanisms = request.mechanisms or _MECHANISMS
-        return _study(
-            request, name, campaign=campaign, manager=manager, mechanisms=mechanisms, synthetic=True
-        )
+    has_bounds = conceivable_scores(metric) is not None
+    mechanisms = request.mechanisms or (_MECHANISMS if has_bounds else _WITHOUT_BOUNDS)
     study = _study(
-        request,
-        name,
-        campaign=campaign,
-        manager=manager,
-        mechanisms=_WITHOUT_BOUNDS,
-        synthetic=True,
+        request, name, campaign=campaign, manager=manager, mechanisms=mechanisms, synthetic=True
     )
+    if has_bounds or request.mechanisms is not None:
+        return study
     note = (
         f"ladder-free is left out: {name} has no bounded range. Use a bounded metric, or name "
         f"mechanisms with --mechanism."
