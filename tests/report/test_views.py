@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import arena
 from arena.plugin.manager import PluginManager
 from arena.report import views
 from arena.report.contents import board_report
-from arena.report.embed import every_chart, prepared
+from arena.report.embed import as_script_data, every_chart, prepared
 from arena.report.model import Report
 from arena.types import Chart, Section
 from board_results import a_result
@@ -36,6 +37,13 @@ def test_tables_escape_what_a_team_wrote(board: arena.ScoreResult) -> None:
     assert "&lt;i&gt;x&lt;/i&gt;" in html
     assert "<i>" not in html
     assert html.count("background:#0a5c9c") == 2
+
+
+def test_numbers_that_json_does_not_have_are_refused_in_a_chart() -> None:
+    assert as_script_data({"value": 1e300}) == '{"value":1e+300}'
+    for number in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            as_script_data({"value": number})
 
 
 @pytest.mark.slow

@@ -65,6 +65,8 @@ def test_the_sample_is_listed_and_downloaded(web: WebSite) -> None:
             assert file.content == SAMPLE
     other = guest.get(f"{API}/data/download/{NAME}/train.csv").json()["message"]
     assert other == "There is no file 'train.csv' here. There is: sample_submission.csv."
+    long = guest.get(f"{API}/data/download/{NAME}/{'x' * 101}").json()["message"]
+    assert long == f"There is no file '{'x' * 100}' here. There is: sample_submission.csv."
     assert guest.get(f"{API}/data/file/{NAME}/../x").status_code == 404
 
 

@@ -131,6 +131,7 @@ COMMANDS = {
         "--theta0", 0.8,
     ),
     "estimate": ("estimate", "board.csv", "--rows", 50, "--classes", 2),
+    "estimate of one row": ("estimate", "board.csv", "--rows", 1, "--rho", 0),
     "max of a file": ("max", "--rows", 50, "--theta-file", "theta.txt", "--rho", 0.9),
     "max of easy rows": (
         "max", "--rows", 50, "--classifiers", 3, "--theta", 0.8, "--rho", 0.5, "--theta0", 0.8,
