@@ -581,22 +581,44 @@ def test_the_step_in_the_docs_is_calculated() -> None:
     )
 
 
-class NoNoise:
+class NoNoise(np.random.Generator):
     """Draws of Laplace noise that are all 0; their scales are kept."""
 
     def __init__(self) -> None:
+        super().__init__(np.random.PCG64(1))
         self.scales: list[float] = []
 
-    def laplace(self, loc: float = 0.0, scale: float = 1.0, size: int | None = None) -> Any:
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         self.scales.append(scale)
         return np.zeros(size) if size else 0.0
+
+
+def test_thresholdout_answers_anew_strictly_beyond_its_threshold() -> None:
+    """Without noise: 0.75 and 0.25 are just the threshold away from the last answer 0.5."""
+    mechanism = Thresholdout(threshold=0.25)
+    first = mechanism.release({}, evaluation(1, 0.5), NoNoise())
+    shown = []
+    for score in (0.75, 0.25, 0.7501, 0.2499):
+        release = mechanism.release(first.state, evaluation(2, score), NoNoise())
+        shown.append((release.score, release.improved, release.state["used"]))
+    assert shown == [(0.5, False, 1), (0.5, False, 1), (0.7501, False, 2), (0.2499, True, 2)]
+
+
+@pytest.mark.parametrize(("eta", "level"), [(0.069, 0.95), (0.5, 0.99)])
+def test_the_bound_of_the_leaderboard_error_fails_as_rarely_as_it_says(
+    eta: float, level: float
+) -> None:
+    """By the theorem, exp(-2 epsilon² n + (1/eta + 2) log(4 k / eta) + 1) is 1 - level."""
+    epsilon = float(leaderboard_error_bound(4_000, 400, eta, level)) - eta
+    exponent = -2 * epsilon**2 * 4_000 + (1 / eta + 2) * math.log(4 * 400 / eta) + 1
+    assert math.exp(exponent) == pytest.approx(1 - level)
 
 
 @pytest.mark.parametrize(("noise", "scale"), [(None, noise_for_step(0.05, 100)), (0.02, 0.02)])
 def test_the_noise_of_a_noisy_ladder_is_that_of_its_step_or_a_share_of_the_range(
     noise: float | None, scale: float
 ) -> None:
-    rng: Any = NoNoise()
+    rng = NoNoise()
     release = NoisyLadder(eta=0.05, noise=noise).release({}, evaluation(1, 0.523), rng)
     assert release.score == pytest.approx(0.5)
     assert rng.scales == pytest.approx([scale])
