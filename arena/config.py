@@ -6,6 +6,7 @@ The description of each setting is also its comment in the file and its text in 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tomllib
@@ -24,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, UnknownNameError, UsageError
 from arena.interfaces import Box, Scope
 from arena.phase_section import PhaseName, PhaseSection, UTCTime, check_phases, row_sets
 from arena.plugin.registry import nearest
@@ -920,6 +921,21 @@ def settings_of_document(document: Mapping[str, Any], path: Path) -> Settings:
     except ValidationError as error:
         problems = [_problem(problem) for problem in error.errors()]
         raise InputError(f"{path}: " + " ".join(problems)) from error
+
+
+@contextlib.contextmanager
+def errors_name_setting(key: str) -> Iterator[None]:
+    """Name ``competition.toml`` and a key in an error about the value of the key.
+
+    >>> with errors_name_setting("[metric] name"):
+    ...     raise UnknownNameError("There is no metric 'x'.")
+    Traceback (most recent call last):
+    arena.errors.InputError: competition.toml: [metric] name: There is no metric 'x'.
+    """
+    try:
+        yield
+    except (InputError, UnknownNameError, UsageError) as error:
+        raise InputError(f"{CONFIG_NAME}: {key}: {error}") from error
 
 
 _WANTED = {

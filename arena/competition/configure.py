@@ -19,7 +19,6 @@ from arena.competition.record.adopted_settings import view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
 from arena.errors import ArenaError, InputError, UsageError
-from arena.public_board.mechanism import find_mechanism
 from arena.utils.atomic_write import atomic_write
 from arena.utils.times import time_of
 
@@ -45,8 +44,6 @@ def settings_fault(state: CompetitionState) -> str:
 
 def _check(state: CompetitionState, new_settings: Settings) -> None:
     """Raise an error if opening the competition with these settings would."""
-    state.manager.metrics.resolve(new_settings.metric.specification)
-    find_mechanism(new_settings, state.manager)
     view_settings(state.store, state.manager, new_settings)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
+from arena.competition.record.adopted_settings import check_ranker
 from arena.competition.record.phases import (
     check_metrics,
     check_rows,
@@ -27,7 +28,7 @@ from arena.competition.record.secondary import all_further_metrics
 from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
-from arena.errors import InputError, UnknownNameError, UsageError
+from arena.errors import InputError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.solution_metric import metric_of_solution, scoring_metric
@@ -41,7 +42,7 @@ from arena.public_board.mechanism import find_mechanism, review_mechanism
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.submissions import read_truth
 from arena.store import Store
-from arena.types import DEFAULT_RANKER, Solution, Usage, UsageArray
+from arena.types import Solution, Usage, UsageArray
 from arena.utils.atomic_write import atomic_write
 from arena.utils.tabular import write_csv
 from arena.utils.text import plural, printable
@@ -104,7 +105,7 @@ def create_competition(
     manager = manager.within(folder, settings.plugins.required)
     manager.require_plugins()
     find_mechanism(settings, manager)
-    _check_ranker(settings, manager)
+    check_ranker(settings, manager)
     settings = with_rounds(_settled(settings, manager), solution_path)
     solution = read_settings_solution(solution_path, settings, manager)
     _check_metric(solution, settings, manager)
@@ -241,16 +242,6 @@ def read_settings_solution(
     """Read a solution file with the columns and the kind of prediction of the settings."""
     metric = manager.metrics.resolve(settings.metric.specification)
     return read_truth(path, metric, settings.columns)
-
-
-def _check_ranker(settings: Settings, manager: PluginManager) -> None:
-    """Raise InputError if there is no such ranker; the usual one is not loaded for that."""
-    ranker = settings.analysis.ranker
-    try:
-        if ranker != DEFAULT_RANKER:
-            manager.rankers.resolve(ranker)
-    except (UnknownNameError, UsageError) as error:
-        raise InputError(f"{CONFIG_NAME}: [analysis] ranker: {error}") from error
 
 
 def _check_metric(solution: Solution, settings: Settings, manager: PluginManager) -> None:

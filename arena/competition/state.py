@@ -506,7 +506,6 @@ def read_state(
     stored_specification = Settings.model_validate(parse_json(text or "{}")).metric.specification
     if code is not None:
         manager.metrics.pin(stored_specification, code)
-    manager.metrics.resolve(new_settings.metric.specification)
     unrecorded: tuple[list[Any], ...] = ()
     if view:
         settings, notes, unrecorded = view_settings(store, manager, new_settings)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from arena.config import CONFIG_NAME, Settings
-from arena.errors import InputError, UnknownNameError, UsageError
+from arena.config import Settings, errors_name_setting
 from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import ClipsScores, Mechanism, Metric, PublicBoard, ReviewsBoard
 from arena.plugin.info import attributed_unquoted
@@ -31,10 +30,8 @@ def find_mechanism(settings: Settings, manager: PluginManager) -> Mechanism:
     InputError
         If there is none of this name, or it refuses its parameters; the message names the nearest.
     """
-    try:
+    with errors_name_setting("[public] mechanism"):
         return manager.mechanisms.resolve(settings.public.mechanism)
-    except (UnknownNameError, UsageError) as error:
-        raise InputError(f"{CONFIG_NAME}: [public] mechanism: {error}") from error
 
 
 def clip_of(mechanism: Mechanism) -> tuple[float, float] | None:
@@ -87,7 +84,8 @@ def review_mechanism(
     outline = read_outline()
     if outline.n_public == 0:
         return []
-    metric = public_metric(settings, mechanism, outline, manager)
+    with errors_name_setting("[metric] name"):
+        metric = public_metric(settings, mechanism, outline, manager)
     score_range, suggested = conceivable_scores(metric), None
     if score_range is None:
         single = manager.metrics.resolve(settings.metric.specification)

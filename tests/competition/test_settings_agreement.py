@@ -78,6 +78,27 @@ def test_they_are_refused_when_made_and_when_opened(scenario: Scenario) -> None:
         scenario.reopen()
 
 
+WRONG_NAMES: Mapping[str, Mapping[str, Any]] = {
+    "[metric] name": {"metric": "acuracy"},
+    "[metric] name: 'f1((' is not": {"metric": "f1(("},
+    "[metric] name: /": {"metric": "kaggle:/gone.py"},
+    "[metric] name: rmse scores value": {"metric": "rmse"},
+    "[metric] secondary": {"secondary": ["nope"]},
+    "[board.all]": {"board": {"all": {"columns": ["accuracy", "nope"]}}},
+    "[public] mechanism": {"mechanism": "kagle"},
+    "[analysis] ranker": {"ranker": "simultaneous(x=1)"},
+}
+
+
+def test_a_name_that_does_not_exist_is_refused_with_the_file_and_its_key(
+    scenario: Scenario,
+) -> None:
+    with scenario.create(mechanism="ladder-free") as competition:
+        for place, keys in WRONG_NAMES.items():
+            scenario.configure(**{"mechanism": "ladder-free", **keys})
+            assert competition.settings_fault().startswith(f"competition.toml: {place}")
+
+
 @pytest.mark.slow
 def test_a_plugin_that_is_required_must_be_there_at_the_start(scenario: Scenario) -> None:
     with pytest.raises(PluginError, match="requires the plugin 'rules'"):

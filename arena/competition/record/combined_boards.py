@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from arena.config import CombinedBoardSection, Settings
-from arena.errors import UsageError
+from arena.errors import UnknownNameError, UsageError
 from arena.evaluation.combinations import (
     Combination,
     CombinedMetric,
@@ -96,10 +96,10 @@ def check_boards_over_phases(
 
 @contextmanager
 def _named(board: str) -> Iterator[None]:
-    """Name a board in a UsageError."""
+    """Name a board in an error about its settings."""
     try:
         yield
-    except UsageError as error:
+    except (UnknownNameError, UsageError) as error:
         raise UsageError(f"[board.{board}]: {error}") from error
 
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.record.programs import programs_in
-from arena.config import CONFIG_NAME, PublicSection, Settings
-from arena.errors import InputError, UnknownNameError, UsageError
+from arena.config import CONFIG_NAME, PublicSection, Settings, errors_name_setting
+from arena.errors import InputError, UsageError
 from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
@@ -85,10 +85,8 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
             continue
         specification = settings.in_phase(name).metric.specification
         place = f"{CONFIG_NAME}: [phase.{name}] metric: {specification}"
-        try:
+        with errors_name_setting(f"[phase.{name}] metric"):
             metric: Metric = manager.metrics.resolve(specification)
-        except (UnknownNameError, UsageError) as error:
-            raise InputError(f"{CONFIG_NAME}: [phase.{name}] metric: {error}") from error
         if source_of(metric) is not None and specification != settings.metric.specification:
             raise InputError(f"{place} is your own code, which only [metric] can name.")
         try:

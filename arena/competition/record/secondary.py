@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arena.competition.record.phases import each_phase
 from arena.config import CONFIG_NAME, Settings
-from arena.errors import InputError, MetricError, UsageError
+from arena.errors import InputError, MetricError, UnknownNameError, UsageError
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -28,10 +28,10 @@ def secondary_metrics(
 
     metrics = {}
     for name in settings.metric.secondary:
-        single = metric_of_solution(manager.metrics.resolve(name), solution)
         try:
+            single = metric_of_solution(manager.metrics.resolve(name), solution)
             metrics[name] = served_metric(name, single, solution.outline())
-        except UsageError as error:
+        except (UnknownNameError, UsageError) as error:
             raise UsageError(f"[metric] secondary: {error}") from error
     return metrics
 
