@@ -115,8 +115,7 @@ def read_csv(
         faults.refuse("no rows", "All rows of the file are empty: add one row per id.")
     _refuse_more_rows(len(columns[0]), bounds, faults)
     if quoted:
-        n_records = len(columns[0]) + len(broken.numbers)
-        _report_swallowed_lines(data, first, n_records=n_records, faults=faults)
+        _report_misplaced_quotes(data, first, faults)
     # Most files are read without the import of pyarrow.compute, which takes long.
     if first.line is not None and _occurs(first.line, data, first.end):
         _report_repeated_header(names, columns, numbers, faults)
@@ -159,30 +158,47 @@ def _count_records(data: bytes, start: int) -> int:
     return int(ends.max()) + (not data.endswith((b"\n", b"\r")))
 
 
-def _report_swallowed_lines(
-    data: bytes, first: CsvHeader, *, n_records: int, faults: FaultList
-) -> None:
-    """Report each cell into which a stray quotation mark has merged several lines.
+def _report_misplaced_quotes(data: bytes, first: CsvHeader, faults: FaultList) -> None:
+    """Report each cell with text after its closing quotation mark, also in a later line.
 
-    The parser accepts text after a closing quotation mark, so it reports no error.
+    The parser joins the text to the cell and reports no error.
     """
-    if max(data.count(end, first.end) for end in (b"\n", b"\r")) <= n_records:
-        return  # no cell has several lines
+    if _quotes_surround_cells(data, first):
+        return
     cell = re.compile(
         rb'(?:\A|(?<=[\r\n%b]))"[^"]*+(?:""[^"]*+)*+"([^\r\n%b]*)'
         % (2 * (re.escape(first.delimiter.encode()),))
     )
-    places = [
-        match.start()
-        for match in cell.finditer(data, first.end)
-        if match[1].strip() and len(match[0].splitlines()) > 1
-    ]
+    places = [match.start() for match in cell.finditer(data, first.end) if match[1].strip()]
     kind = "misplaced quote"
-    message = (
-        "A quotation mark is opened here and closed within a cell of a later line: double each "
-        "quotation mark that is part of a text."
-    )
-    faults.add_each(kind, places, lambda place: Fault(kind, message, row=line_of(data, place)))
+
+    def fault(place: int) -> Fault:
+        match = cell.match(data, place)
+        lines = match[0].splitlines() if match else ()
+        of_later_line = " of a later line" if len(lines) > 1 else ""
+        message = (
+            f"A quotation mark is opened here and closed within a cell{of_later_line}: double each "
+            f"quotation mark that is part of a text."
+        )
+        return Fault(kind, message, row=line_of(data, place))
+
+    faults.add_each(kind, places, fault)
+
+
+def _quotes_surround_cells(data: bytes, first: CsvHeader) -> bool:
+    """Return whether nothing but the ends of cells stands before and after quoted texts."""
+    text = np.frombuffer(data, np.uint8)
+    is_end = np.zeros(256, dtype=np.bool_)
+    is_end[[_QUOTE, _LF, _CR, ord(first.delimiter)]] = True
+    is_quoted = False
+    for start in range(first.end, len(text), _PIECE):
+        places = start + np.flatnonzero(text[start : start + _PIECE] == _QUOTE)
+        opening, closing = places[is_quoted::2], places[not is_quoted :: 2]
+        before, after = opening[opening > first.end] - 1, closing[closing < len(text) - 1] + 1
+        if not (is_end[text[before]].all() and is_end[text[after]].all()):
+            return False
+        is_quoted ^= len(places) % 2 == 1
+    return not is_quoted
 
 
 def _without_empty_end(columns: tuple[Any, ...]) -> tuple[Any, ...]:

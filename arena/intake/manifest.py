@@ -13,6 +13,7 @@ from arena.errors import InputError
 from arena.intake.folder import OF_NAME, SubmissionFile, named_file
 from arena.interfaces.faults import show, show_all
 from arena.utils.file_errors import unreadable
+from arena.utils.tabular import csv_problem
 from arena.utils.text import delimiter_of
 from arena.utils.times import in_utc
 
@@ -69,10 +70,13 @@ def _rows(manifest: Path) -> list[dict[str, str | None]]:
             raise InputError(f"{manifest} is larger than 200 MiB, the limit for a manifest.")
         with manifest.open(newline="", encoding="utf-8-sig") as file:
             text = file.read()
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
+        delimiter = delimiter_of(text)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise unreadable(manifest, error) from error
+    except csv.Error as error:
+        raise unreadable(manifest, csv_problem(reader.reader.line_num, error)) from error
     for name in ("file", "received"):
         if name not in (reader.fieldnames or ()):
             raise InputError(

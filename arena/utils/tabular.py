@@ -100,12 +100,33 @@ def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
             raise InputError(f"{path_text} is larger than 200 MiB, the limit for such a file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
             text = file.read()
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
+        reader = csv.reader(
+            io.StringIO(text, newline=""), delimiter=delimiter_of(text), strict=True
+        )
         header, *rows = list(reader) or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
+    except csv.Error as error:
+        raise unreadable(path, csv_problem(reader.line_num, error)) from error
     numbered = [(number, row) for number, row in enumerate(rows, start=2) if any(row)]
     return [name.strip() for name in header], numbered
+
+
+def csv_problem(line: int, error: csv.Error) -> str:
+    """Return what is wrong in a line of a CSV text, which was read strictly.
+
+    >>> csv_problem(3, csv.Error("',' expected after"))
+    'text follows a closing quotation mark in line 3: double each one that is part of a text'
+    """
+    what = str(error)
+    if "expected after" in what:
+        return (
+            f"text follows a closing quotation mark in line {line:,}: double each one that is part "
+            f"of a text"
+        )
+    if "unexpected end" in what:
+        return "a quotation mark is opened and never closed: close or remove it"
+    return f"{what} (line {line:,})"
 
 
 def write_csv(file: TextIO, rows: Iterable[Sequence[Any]], *, quote_all: bool = False) -> None:

@@ -130,10 +130,15 @@ def test_quote_that_is_never_closed_is_named(send: Send, end: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_stray_quote_that_swallows_rows_is_named(end: str) -> None:
-    """Otherwise rows of a solution would be dropped silently."""
+def test_a_stray_quote_is_named(end: str) -> None:
+    """Otherwise it and rows of a solution would be dropped silently."""
     good = 'id,"y"\n1,"a ""b""\nc"\n2,""\n\n3,"d" \n'
-    for rows, lines in (("", []), ('4,"e\n5,f\n6,"g\n7,"h"\n', [7])):
+    for rows, lines in (
+        ("", []),
+        ('4,"e\n5,f\n6,"g\n7,"h"\n', [7]),
+        ('4,"e" f\n5,g "h"\n"6"i,j\n', [7, 9]),
+        ('4,""e""\n', [7]),
+    ):
         faults = FaultList()
         data = (good + rows).replace("\n", end).encode()
         csv_file.read_csv(data, ("id", "y"), SOLUTION_BOUNDS, faults)

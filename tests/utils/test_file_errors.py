@@ -86,6 +86,28 @@ def test_a_reason_is_the_end_of_a_sentence() -> None:
     assert str(unreadable("a\x1b", "two\nlines.")) == "a\\x1b cannot be read: two lines."
 
 
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (
+            '"x" y,1',
+            "text follows a closing quotation mark in line 3: double each one that is part of a "
+            "text",
+        ),
+        ('"x,1', "a quotation mark is opened and never closed: close or remove it"),
+    ],
+)
+def test_a_misplaced_quotation_mark_is_refused_where_it_is(
+    tmp_path: Path, row: str, reason: str
+) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text(f'file,received\n"a ""b""",1\n{row}\n')
+    for reader in ("manifest.csv", "board.csv"):
+        with pytest.raises(InputError) as refused:
+            READERS[reader](path)
+        assert str(refused.value) == f"{path} cannot be read: {reason}."
+
+
 def test_no_message_quotes_an_error_of_a_file_itself() -> None:
     is_about_a_file = re.compile(r"cannot be (read|written|made|listed|unpacked)\b")
     quotes_an_error = re.compile(r"\{(str\()?error(\.strerror)?\b")
