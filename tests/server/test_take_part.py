@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from starlette.testclient import TestClient
@@ -100,6 +101,30 @@ def test_the_scores_of_a_table_have_the_digits_of_the_report(web: WebSite) -> No
     final = client.get(f"/{NAME}/private").text
     assert '<td class="n">0.6000</td>' in final
     assert "0.5000 \u2013 0.8000" in final
+
+
+def test_nobody_takes_part_once_no_file_can_come(web: WebSite) -> None:
+    now = web.site.clock()
+    yesterday, tomorrow = ((now + timedelta(days=days)).isoformat() for days in (-1, 1))
+    link = secret(send(web.browser(web.person("Ada", "Ants")), "/team/invite").text)
+    newcomer, bo = web.browser(), web.browser(web.person("Bo"))
+    web.scorer.publish(facts=replace(web.facts, deadline=yesterday))
+    sentence = "The competition ended at "
+    for path in (f"/{NAME}/join", link.removeprefix(URL)):
+        page = newcomer.get(path)
+        assert sentence in page.text
+        assert 'name="name"' not in page.text
+    bees = {"name": "Cy", "team": "Bees"}
+    for refused in (
+        send(newcomer, "/join", **bees),
+        send(newcomer, "/join", name="Cy", code=link),
+        bo.post(f"/api/v1/{NAME}/join", json={"team": "Bees"}),
+    ):
+        assert refused.status_code == 409
+        assert sentence in refused.text
+    assert web.site.accounts.team_named(NAME, "Bees") is None
+    web.scorer.publish(facts=replace(web.facts, deadline=yesterday, late_until=tomorrow))
+    assert send(newcomer, "/join", **bees).status_code == 200
 
 
 def test_a_team_grows_by_a_link(web: WebSite) -> None:

@@ -114,13 +114,13 @@ def check_open(call: Call, time: datetime, *, late: bool = False) -> None:
         )
 
 
-def is_over(call: Call) -> bool:
-    """Return whether no file of this person can come any more, also none that is late."""
+def end_of_files(call: Call) -> Problem | None:
+    """Return why no file of this person can come any more, also none that is late."""
     try:
         check_open(call, call.site.clock(), late=True)
-    except Problem:
-        return True
-    return False
+    except Problem as problem:
+        return problem
+    return None
 
 
 def check_receives(call: Call, time: datetime) -> None:

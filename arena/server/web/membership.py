@@ -123,12 +123,15 @@ def enter(
 ) -> Invite | None:
     """Let an account take part, by invitation, code or openly; return the invitation.
 
+    Not once no file can come any more.
+
     The account is active if it has a personal invitation or the competition needs no approval.
     """
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
     _check_may_take_part(call, account.account)
     if not ask:  # a member of a team is refused before any name, code or rules are checked
         accounts.check_teamless(competition.name, account.account)
+    actions.check_open(call, call.site.clock(), late=True)
     text, version = competition.rules()
     if text is not None and rules != version:
         raise Problem(422, _("Read the rules and accept them to take part."))
