@@ -17,6 +17,7 @@ import typer
 
 from arena.errors import ArenaError, PluginError
 from arena.plugin.info import distribution_of, unique_entry_points
+from arena.utils.text import type_and_text
 
 COMMAND_GROUP = "arena.commands"
 
@@ -57,7 +58,7 @@ class InstalledCommand:
         except ArenaError:
             raise
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+            raise PluginError(f"{where}: {type_and_text(error)}") from error
         if not isinstance(app, typer.Typer):
             raise PluginError(f"{where}: {self.entry_point.value} is not a typer.Typer.")
         app.rich_markup_mode = None  # otherwise "[default: …]" would be read as markup and dropped

@@ -19,7 +19,8 @@ from arena.cli import discovery as commands
 from arena.cli import program
 from arena.cli.console import say_error
 from arena.errors import ArenaError, PluginError
-from arena.utils.text import printable
+from arena.utils.file_errors import reason_of
+from arena.utils.text import printable, type_and_text
 
 _SIGNALLED = 128
 """The exit code after a signal is this and its number: 130 after Ctrl-C, 143 after SIGTERM."""
@@ -98,14 +99,19 @@ def explained_error(error: BaseException) -> tuple[int, str]:
     if isinstance(error, ArenaError):
         return error.exit_code, str(error)
     if isinstance(error, OSError) and error.strerror:
-        where = f": {error.filename}" if error.filename else ""
-        return 1, f"{error.strerror}{where}. Nothing more was written."
+        reason = reason_of(error)
+        clause = (
+            f"{printable(str(error.filename))}: {reason}"
+            if error.filename
+            else f"{reason[:1].upper()}{reason[1:]}"
+        )
+        return 1, f"{clause}. Nothing more was written."
     folder = sys.modules.get("arena.cli.folder")  # of commands that open a competition
     if folder is not None and (changed := folder.changed_outside()) is not None:
         return ArenaError.exit_code, changed
     if isinstance(error, SystemExit):  # not even its code is believed: it may be 0
         return _FAULT_IN_ARENA, "A plugin or a library called exit. --verbose shows where."
-    what = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    what = type_and_text(error).splitlines()[0]
     return _FAULT_IN_ARENA, f"This is a fault in arena: {what.rstrip('.:')}. --verbose shows where."
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import errno
 import gzip
 import hashlib
 import io
@@ -22,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from arena.interfaces.faults import FaultList
+from arena.utils.file_errors import reason_of
 from arena.utils.host_errors import is_of_host
 from arena.utils.text import plural
 
@@ -77,14 +77,6 @@ _FORMATS = {
 }
 """First bytes of a file -> its format, and what to do."""
 _OF_WINDOWS = ("thumbs.db", "desktop.ini")
-
-_OPENING = {
-    errno.ENOENT: ("file not found", "There is no such file."),
-    errno.EACCES: ("unreadable file", "The file cannot be read: permission denied."),
-    errno.ELOOP: ("unreadable file", "The file is a link to itself."),
-    errno.ENAMETOOLONG: ("unreadable file", "The name of the file is too long."),
-}
-
 
 ALONGSIDE = 2**20
 """Fewer bytes are hashed in less time than it takes to start a thread."""
@@ -210,9 +202,8 @@ def read_raw(path: Path, max_bytes: int, faults: FaultList) -> bytes:
     except (OSError, ValueError) as error:
         if is_of_host(error):
             raise
-        number = getattr(error, "errno", None) or 0
-        reason = f"The file cannot be read ({os.strerror(number) if number else 'bad name'})."
-        faults.refuse(*_OPENING.get(number, ("unreadable file", reason)))
+        kind = "file not found" if isinstance(error, FileNotFoundError) else "unreadable file"
+        faults.refuse(kind, f"The file cannot be read: {reason_of(error)}.")
     if size <= max_bytes and (len(raw) != status.st_size or was_written(status, after)):
         faults.refuse("unreadable file", CHANGED)
     if size > max_bytes:

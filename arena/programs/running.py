@@ -16,6 +16,7 @@ from arena.interfaces import Box, Job, Outcome, Sandbox
 from arena.programs.environments import environment_folder
 from arena.programs.unpack import unpack_program
 from arena.types import Fault
+from arena.utils.file_errors import reason_of
 
 OUTPUTS = (
     "predictions.csv",
@@ -122,7 +123,7 @@ def run_program(
             )
             return sandbox.run(job, box)
     except OSError as error:
-        raise SandboxError(f"This machine could not run a program: {error}.") from error
+        raise SandboxError(f"This machine could not run a program: {reason_of(error)}.") from error
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -13,6 +15,7 @@ from arena.errors import InputError
 from arena.server.marker import RECORDS_NOTE
 from arena.server.records.layout import Layout
 from arena.utils.atomic_write import atomic_folder
+from arena.utils.file_errors import reason_of
 from arena.utils.text import plural
 
 BACKUP_NOTE = ".last-backup"
@@ -45,7 +48,11 @@ def backup(folder: Path, layout: Layout, target: Path) -> int:
         try:
             shutil.copytree(folder, partial, ignore=skipped, dirs_exist_ok=True)
         except shutil.Error as error:  # it goes on, and lists what it could not copy
-            (source, _, reason), *others = error.args[0]
+            (source, _, text), *others = error.args[0]
+            number = re.match(r"\[Errno (\d+)\]", text)
+            reason = (
+                reason_of(OSError(int(number[1]), os.strerror(int(number[1])))) if number else text
+            )
             and_others = f" and {plural(len(others), 'more file')}" if others else ""
             raise InputError(
                 f"{source}{and_others} cannot be copied: {reason}. There is no copy."

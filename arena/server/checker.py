@@ -28,6 +28,7 @@ from arena.intake.columns import SubmissionForm
 from arena.intake.reader import checked, parse_limited, seconds_of, unread
 from arena.intake.submission import ReadSubmission
 from arena.server.marker import reachable
+from arena.utils.file_errors import reason_of
 from arena.utils.processes import AnswerError, Ended, decode, encode
 from arena.utils.text import plural
 
@@ -149,7 +150,7 @@ class RemoteReader:
                 if time.monotonic() > until:
                     raise StoreError(
                         f"The process that reads uploaded files does not answer at {self._path} "
-                        f"({error.strerror or error}). Start it, with the same --data and "
+                        f"({reason_of(error)}). Start it, with the same --data and "
                         f"--checker-user; requests wait meanwhile."
                     ) from error
                 time.sleep(0.1)

@@ -22,6 +22,7 @@ from arena.errors import InputError, UsageError
 from arena.server.checker import listen
 from arena.server.records.layout import OIDC_SECRET, Layout
 from arena.server.records.mails import SMTP_PASSWORD
+from arena.utils.file_errors import reason_of
 
 _LOGGER = logging.getLogger("arena.server")
 _POLL_SECONDS = 0.1
@@ -125,7 +126,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         raise InputError(
-            f"{host} port {port} cannot be used: {error.strerror or error}. Choose another one "
+            f"{host} port {port} cannot be used: {reason_of(error)}. Choose another one "
             f"with --host and --port."
         ) from error
     return bound

@@ -30,7 +30,7 @@ from arena.testing.conformance import Check, Conformance, Outcome, Verdict, run_
 from arena.testing.examples import ShareRight
 from arena.testing.problems import problem_for
 from arena.types import IntArray, PredictionKind
-from arena.utils.text import plural
+from arena.utils.text import plural, type_and_text
 
 _OK: Verdict = (Outcome.OK, "")
 
@@ -132,7 +132,7 @@ def check_competitor(
         message = f"It does not support this problem: {error} Pass one that it supports."
         return Conformance(name, (Check("a game", Outcome.NOT_TRIED, message),))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise any error
-        message = f"start raised {type(error).__name__}: {error}"
+        message = f"start raised {type_and_text(error)}"
         return Conformance(name, (Check("a game", Outcome.FAILED, message),))
     return run_checks(name, _CHECKS, (competitor, problem))
 

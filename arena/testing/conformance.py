@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
+from arena.utils.text import type_and_text
+
 
 class Outcome(StrEnum):
     """The outcome of a check."""
@@ -72,6 +74,6 @@ def run_checks(
         try:
             outcome, message = check(subject)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise any error
-            outcome, message = Outcome.FAILED, f"It raised {type(error).__name__}: {error}"
+            outcome, message = Outcome.FAILED, f"It raised {type_and_text(error)}"
         results.append(Check(name, outcome, message))
     return Conformance(item, tuple(results))

@@ -20,6 +20,7 @@ from arena.testing.conformance import Conformance, Outcome, Verdict, run_checks
 from arena.testing.problems import MetricProblem, problem_for
 from arena.types import FloatArray, PredictionKind
 from arena.utils.parallel import available_workers
+from arena.utils.text import type_and_text
 
 _TOLERANCE = 1e-9
 _COST_ROWS, _COST_CALLS = 10_000, 100 * CALLS
@@ -139,7 +140,10 @@ def _can_be_sent_to_a_process(problem: MetricProblem) -> Verdict:
     try:
         again = pickle.loads(pickle.dumps(problem.unbound))  # noqa: S301 - our own bytes
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's __reduce__ may raise any error
-        return Outcome.FAILED, f"It cannot be pickled, as worker processes require: {error}"
+        return (
+            Outcome.FAILED,
+            f"It cannot be pickled, as worker processes require: {type_and_text(error)}",
+        )
     if again.name != problem.unbound.name:
         return Outcome.FAILED, "Pickling changes its name."
     return _OK

@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 
 from arena.errors import InputError, UsageError
 from arena.utils.distribution import DISTRIBUTION, how_to_install, installed_version
+from arena.utils.file_errors import reason_of
 from arena.utils.parallel import available_workers, call_with_one_thread, run_tasks
 from arena.utils.processes import Ended, run_limited
 
@@ -211,7 +212,7 @@ def _probe(address: str, name: str) -> None:
     try:
         socket.create_connection((host, port), timeout=_SECONDS_TO_ANSWER).close()
     except OSError as error:
-        reason = error.strerror or error
+        reason = reason_of(error)
         raise InputError(
             f"{name} does not answer at {address}: {reason}. Start it there, or use this "
             f"machine with --engine local."

@@ -85,6 +85,15 @@ def printable(text: str) -> str:
     return "".join(_escaped(character) for character in text)
 
 
+def type_and_text(error: BaseException) -> str:
+    """Return the type of an error, and its text if it has one.
+
+    >>> type_and_text(ValueError("no")), type_and_text(MemoryError())
+    ('ValueError: no', 'MemoryError')
+    """
+    return ": ".join(filter(None, (type(error).__name__, str(error).strip())))
+
+
 def plural(count: int, noun: str, verb: str = "") -> str:
     """Return a count with its noun, and with a verb, which is given in the plural.
 

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from arena.errors import ArenaError, InputError
 from arena.interfaces.faults import show_all
 from arena.utils.file_errors import unreadable
+from arena.utils.text import type_and_text
 
 _START = 2**12
 _OTHER_FORM = (
@@ -46,7 +47,7 @@ def refusing(
         except ArenaError:
             raise
         except _OTHER_FORM as error:
-            why = f"a part of it has another form than expected ({type(error).__name__}: {error})"
+            why = f"a part of it has another form than expected ({type_and_text(error)})"
             raise unreadable(file, why) from error
 
     return read

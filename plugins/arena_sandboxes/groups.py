@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from arena.errors import SandboxError
 from arena.interfaces import Box
+from arena.utils.file_errors import reason_of
 
 MOUNTS, MEMBERSHIPS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 _CONTROLLERS = ("cpu", "memory", "pids")
@@ -169,7 +170,9 @@ def _remove(folder: Path) -> None:
             folder.rmdir()
         except OSError as error:  # the kernel has not removed the last process yet
             if time.monotonic() > until:
-                raise SandboxError(f"The control group of a run is left: {error}") from error
+                raise SandboxError(
+                    f"The control group of a run is left: {reason_of(error)}."
+                ) from error
             time.sleep(0.002)
         else:
             return
@@ -256,7 +259,9 @@ def group_for(box: Box) -> Iterator[Group | None]:
             stack.enter_context(group.made())
             group.limit(box)
         except OSError as error:
-            raise SandboxError(f"The control group of a run cannot be limited: {error}") from error
+            raise SandboxError(
+                f"The control group of a run cannot be limited: {reason_of(error)}."
+            ) from error
         yield group
 
 

@@ -230,7 +230,7 @@ STOPPED = "Interrupted. Data stored before are intact."
         (PluginError("p: no."), [], 3, "p: no."),
         (InputError("No file."), [2], 1, "No file."),
         (UsageError("No option."), [], 2, "No option."),
-        (OSError(28, "No space left", "f"), [], 1, "No space left: f. Nothing more was written."),
+        (OSError(28, "No space left", "f"), [], 1, "f: no space left. Nothing more was written."),
         (OSError(28, "No space left"), [], 1, "No space left. Nothing more was written."),
         (SystemExit(0), [], 3, "A plugin or a library called exit. --verbose shows where."),
         *(

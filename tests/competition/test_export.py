@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.competition.exports.export import _FinalWriter
+from arena.competition.exports.export import _FinalWriter, write_bundle
+from arena.errors import InputError
 from arena.types import PredictionKind, Target
 from few_rows import FIVE_ROWS
 
@@ -71,3 +72,13 @@ def test_predictions_are_written_as_they_were_sent(
     first = (tmp_path / "first.csv").read_bytes().decode()
     assert written.startswith(first)
     assert first.count("a") == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    unused: Any = None
+    with pytest.raises(InputError) as refused:
+        write_bundle(tmp_path / "file" / "out", unused, unused)
+    assert str(refused.value) == (
+        f"{tmp_path / 'file' / 'out'} cannot be written: a part of the path is not a folder."
+    )

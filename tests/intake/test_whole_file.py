@@ -51,7 +51,7 @@ def test_a_file_that_is_larger_missing_or_unreadable_is_refused(
     assert str(refused.value) == f"{locked} cannot be read: no disk."
     for file, reason in (
         (path, "The file has 5 bytes, but at most 4 are"),
-        (tmp_path / "missing", "There is no such file."),
+        (tmp_path / "missing", "The file cannot be read: there is no such file or folder."),
     ):
         with pytest.raises(
             InputError, match=f"^The solution '{file.name}' cannot be used: {reason}"

@@ -191,7 +191,7 @@ def test_a_group_that_cannot_be_limited_is_named(
     monkeypatch.setattr(groups._Version2, "forget", lambda group: None)
     with pytest.raises(SandboxError) as refused, groups.group_for(BOX):
         pass
-    assert str(refused.value) == "The control group of a run cannot be limited: no such file"
+    assert str(refused.value) == "The control group of a run cannot be limited: no such file."
     assert list(version_2.glob("arena-run-*")) == []
 
 

@@ -42,8 +42,8 @@ def test_files_that_cannot_be_copied_are_counted(tmp_path: Path, layout: Layout)
         with pytest.raises(InputError) as refusal:
             backup(folder, layout, target=tmp_path / "copy")
         first, _, reason = str(refusal.value).partition(f"{others} cannot be copied: ")
-        assert (Path(first).parent, reason.startswith("[Errno 2]")) == (folder, True)
-        assert reason.endswith(". There is no copy.")
+        assert Path(first).parent == folder
+        assert reason == "there is no such file or folder. There is no copy."
         assert not (tmp_path / "copy").exists()
 
 

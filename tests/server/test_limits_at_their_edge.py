@@ -165,8 +165,8 @@ def test_connecting_to_a_checker_is_tried_for_half_a_minute(
     with pytest.raises(StoreError) as refused:
         checker.RemoteReader(tmp_path / "none.sock")._connection()
     assert str(refused.value) == (
-        f"The process that reads uploaded files does not answer at {tmp_path}/none.sock (No such "
-        "file or directory). Start it, with the same --data and --checker-user; requests wait "
+        f"The process that reads uploaded files does not answer at {tmp_path}/none.sock (there is "
+        "no such file or folder). Start it, with the same --data and --checker-user; requests wait "
         "meanwhile."
     )
     assert pauses == [0.1] * 4  # the last attempt is after 40 seconds, the one before it after 30

@@ -269,6 +269,6 @@ def test_a_port_that_is_taken_is_named() -> None:
         with pytest.raises(InputError) as refusal:
             supervisor.bind("127.0.0.1", port)
     assert str(refusal.value) == (
-        f"127.0.0.1 port {port} cannot be used: Address already in use. Choose another one with "
+        f"127.0.0.1 port {port} cannot be used: address already in use. Choose another one with "
         f"--host and --port."
     )

@@ -245,7 +245,7 @@ def test_an_address_where_nothing_listens_is_refused_at_once(monkeypatch):
         with pytest.raises(InputError) as refused, open_engine("dask", address):
             pass
         assert str(refused.value) == (
-            f"dask does not answer at {address}: Connection refused. Start it there, or use this "
+            f"dask does not answer at {address}: connection refused. Start it there, or use this "
             "machine with --engine local."
         )
     assert asked == [(("host", 8786), 5.0)] * 2

@@ -39,6 +39,7 @@ from arena.store import Event, Store
 from arena.types import PredictionKind, Solution, Usage
 from arena.utils.atomic_write import atomic_folder
 from arena.utils.bracket_rows import with_names_of_brackets
+from arena.utils.file_errors import reason_of
 from arena.utils.questions import with_answers_as_cells
 from arena.utils.tabular import csv_cells, write_csv
 from arena.utils.text import csv_cell, printable
@@ -97,12 +98,15 @@ def write_bundle(folder: Path, bundle: Bundle, store: Store) -> list[Path]:
     Raises
     ------
     InputError
-        If the folder is not empty.
+        If the folder is not empty, or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty; choose another folder for the export.")
-    with atomic_folder(folder) as partial:
-        _write_files(partial, bundle, store)
+    try:
+        with atomic_folder(folder) as partial:
+            _write_files(partial, bundle, store)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {reason_of(error)}.") from error
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 

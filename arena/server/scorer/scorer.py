@@ -34,6 +34,7 @@ from arena.server.scorer.shared_folder import FolderReader
 from arena.server_section import ServerSection
 from arena.store.quotas import count_name, week_name
 from arena.types import Fault, SubmissionRecord
+from arena.utils.text import type_and_text
 
 _LOGGER = logging.getLogger("arena.server.scorer")
 _POLL_SECONDS = 0.02
@@ -305,7 +306,7 @@ class Scorer:
             self._attempts.failed(numbers)
             if len(requests) > 1:
                 return []
-            reason = f"Judging it failed: {type(error).__name__}: {error}"
+            reason = f"Judging it failed: {type_and_text(error)}"
             return [self._competition.set_aside(requests[0], reason)]
 
     def _check_queue(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arena.server.records.shared_files import SharedFile, SharedFolder
+from arena.utils.file_errors import reason_of
 
 _LOGGER = logging.getLogger("arena.server.scorer")
 PAGES, FILES = "pages", "files"
@@ -110,7 +111,7 @@ class FolderReader:
         try:
             size, digest = self._copy(path)
         except (FileNotFoundError, PermissionError) as error:
-            _LOGGER.warning("%s is not offered: %s.", path, error.strerror)
+            _LOGGER.warning("%s is not offered: %s.", path, reason_of(error))
             return None
         if digest == self.secret:
             _LOGGER.warning("%s is not offered: it is the solution.", path)
@@ -160,5 +161,5 @@ def _text(path: Path) -> str | None:
         with path.open("rb") as file:
             return file.read(_PAGE_BYTES).decode("utf-8", "replace")
     except OSError as error:
-        _LOGGER.warning("%s is not shown: %s.", path, error.strerror)
+        _LOGGER.warning("%s is not shown: %s.", path, reason_of(error))
         return None

@@ -28,6 +28,7 @@ from arena.simulation.competition.submit import Submitter, submission_table
 from arena.simulation.competition.teams import Participant
 from arena.utils.engines import cluster_in_use, local_engine
 from arena.utils.parallel import Progress
+from arena.utils.text import type_and_text
 
 _PLAYER_STREAM = 2**32 - 12
 _NOTEBOOK_STREAM = 2**32 - 15
@@ -203,7 +204,7 @@ def _carry_out(
     try:
         return np.asarray(function(*arguments))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code of a plugin may raise anything
-        return f"{type(error).__name__}: {error}"
+        return type_and_text(error)
 
 
 def _unpacked(result: npt.NDArray[Any] | str) -> npt.NDArray[Any]:

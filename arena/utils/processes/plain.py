@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from arena.utils.text import type_and_text
+
 _Class = TypeVar("_Class", bound=type)
 _sendable: dict[str, type] = {}
 
@@ -137,7 +139,7 @@ def _error(error: BaseException) -> list[Any]:
         return [kind.__module__, kind.__qualname__, arguments, notes]
     message = kind.__name__
     with contextlib.suppress(Exception):
-        message = f"{message}: {error}"
+        message = type_and_text(error)
     return ["builtins", "RuntimeError", [message], notes]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from arena.errors import InputError, MetricError, UnknownNameError
 from arena.utils.file_errors import unreadable
+from arena.utils.text import type_and_text
 from arena_metrics.foreign.notebook import NOTEBOOK, code_of_notebook
 
 
@@ -357,7 +358,7 @@ def _imported(source: Source) -> ModuleType:
     except (Exception, SystemExit) as error:
         # The message is safe to show: the code has seen no row yet.
         raise MetricError(
-            f"{source.shown} fails when it is imported: {type(error).__name__}: {error}. "
+            f"{source.shown} fails when it is imported: {type_and_text(error)}. "
             f"It runs under {sys.executable}: install what it imports there."
         ) from error
     return module
