@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.competition.boards import results
+from arena.competition.boards import outdated_board, results
 from arena.competition.boards.results import (
     _publishable,
     newly_marked,
@@ -157,3 +157,34 @@ def test_a_combined_board_is_published_with_its_parts_and_without_public_scores(
         public = results._combined_for_everybody(nobody, {**board, **about}, nobody)
         assert public["verdicts"] == verdicts
         assert public["leaderboard"] == [{"rank": 1, "team": "Ants", "score": 0.5, "dev": 0.4}]
+
+
+def test_changed_settings_that_a_private_board_follows_from(monkeypatch: Any) -> None:
+    """A phase follows its final rule and its secondary metrics, and no other setting of it."""
+    dev = {"private_rows": ["dev"], "final": {"rule": "best", "columns": ["mcc"]},
+           "metric": {"name": "f1", "secondary": ["mcc"]}}  # fmt: skip
+    document = {
+        "final": {"rule": "best", "columns": ["mcc"]}, "analysis": {"level": 0.9},
+        "bracket": {"students": {"teams": ["a"]}}, "board": {}, "limits": {"per_day": 2},
+        "metric": {"name": "f1", "secondary": ["mcc"]},
+        "phase": {"dev": dev, "other": dev, "both": dev},
+    }  # fmt: skip
+    state: Any = SimpleNamespace(
+        phase="dev", with_phases=SimpleNamespace(to_document=lambda: document)
+    )
+    monkeypatch.setattr(outdated_board, "phases_of_final_boards", lambda _: ["both"])
+    for key, before, counts in (
+        ("final.rule", "last", True), ("final.rule", "best", False),
+        ("final.columns", [], False), ("limits.per_day", 1, False),
+        ("analysis.level", 0.95, True), ("bracket.students", None, True),
+        ("board.season", {"phases": "all"}, True), ("board.season", None, False),
+        ("metric.secondary", [], True), ("metric.name", "mcc", False),
+        ("phase.dev", {**dev, "final": {"rule": "last", "columns": ["mcc"]}}, True),
+        ("phase.dev", {**dev, "final": {"rule": "best", "columns": []}}, False),
+        ("phase.dev", {**dev, "metric": {"name": "f1", "secondary": []}}, True),
+        ("phase.dev", {**dev, "metric": {"name": "mcc", "secondary": ["mcc"]}}, False),
+        ("phase.dev", None, True), ("phase.other", None, False), ("phase.both", None, True),
+    ):  # fmt: skip
+        changes = [(key, before, "now"), (key, "later", "now")]  # the first has the original value
+        changed = outdated_board._changed_settings(state, changes)
+        assert changed == [key] * counts, (key, before)
