@@ -301,7 +301,7 @@ def test_a_board_has_the_ranks_and_intervals_of_its_ranker_or_none() -> None:
     assert corrected.estimate == 0.125  # the best score is the smallest error
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 10])
+@pytest.mark.parametrize("at_once", [0, 3, 10])  # 0: not even one fits, and one is drawn
 def test_resamples_are_the_same_however_many_are_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:

@@ -225,6 +225,7 @@ def test_identical_teams_are_never_shown_to_be_better(
     study = study_of(metrics["accuracy"], truth, np.stack([truth] * 3))
     sections = {section.title: section for section in made(study)}
     shown = sections["Significance map"]
+    assert "The podium" not in sections
     assert not shown.tables
     assert not shown.charts
     assert "No difference is significant" in shown.text

@@ -14,9 +14,12 @@ import pytest
 import vl_convert
 from scipy import stats
 
+from arena.types import TEAMS
 from arena_ranking import provide_report_sections
 from arena_ranking.analysis import Ranks
 from arena_ranking.challenger import consensus_ranking, task_scores
+from arena_ranking.challenger.task_sections import task_sections, task_technical
+from arena_ranking.challenger.tasks import TaskScores
 
 StudyMaker = Callable[..., Any]
 
@@ -165,3 +168,34 @@ def test_tasks_without_a_score_are_left_out_and_named(board: Any) -> None:
     assert "score in them: right." in section.text
     alone = dataclasses.replace(board, metric=Picky(fewest=100))
     assert "Consensus of the tasks" not in {section.title for section in sections_of(alone)}
+
+
+def test_of_many_tasks_the_first_ones_are_shown_and_that_is_said() -> None:
+    teams, resampled = ("a", "b"), np.array([[1.0, 2.0], [2.0, 1.0]])
+    for n, n_left_out, angle, columns in ((4, 0, 0, 4), (5, 10, -40, 5), (31, 11, -40, 8)):
+        names, left_out = (
+            tuple(f"{letter}{number}" for number in range(count))
+            for letter, count in (("t", n), ("u", n_left_out))
+        )
+        scores = np.tile([[1.0], [2.0]], n)
+        by_task = TaskScores(
+            names, np.arange(n), scores=scores, resampled=(resampled,) * n, left_out=left_out,
+            greater_is_better=True,
+        )  # fmt: skip
+        consensus, between, agreement = task_sections(teams, by_task, 0.9, " Shown.", TEAMS)
+        sentence = " Only the first 30 of 31 tasks are shown." * (n == 31)
+        assert f"The rows belong to {n} tasks." in consensus.text
+        assert consensus.tables[0].columns[3:] == names[:columns]
+        assert ("u9" in consensus.text, "u10" in consensus.text) == (n_left_out > 9, False)
+        assert ("…" in consensus.text) == (n_left_out > 10)
+        for section in (between, agreement):
+            assert section.text.endswith(sentence or ("." if section is agreement else "place."))
+        drawn = [
+            json.dumps(section.charts[0].specification, ensure_ascii=False)
+            for section in (between, agreement)
+        ]
+        assert f'"labelAngle": {angle},' in drawn[0]
+        assert [f'"t{min(n, 30) - 1}"' in text for text in drawn] == [True, True]
+        assert ['"t30"' in text for text in drawn] == [False, False]
+        technical = task_technical(by_task, TEAMS)
+        assert (f"t{min(n, 30) - 1}: " in technical, "t30: " in technical) == (True, False)
