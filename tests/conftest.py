@@ -171,8 +171,10 @@ def pytest_collection_finish() -> None:
     """Leave what was imported to itself for good: pytest and statsmodels have all searched.
 
     So is the garbage of the imports, a sixth of the objects: to find it takes half a second.
+    The usual thresholds search what the tests import later again and again.
     """
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 
