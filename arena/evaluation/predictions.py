@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.shared_weights import share_each_row
 from arena.types import IntArray
 from arena.utils.read_only import make_fields_read_only
 
@@ -22,6 +23,8 @@ _TEXT_BYTES = 60
 """The memory of an empty text and the pointer to it."""
 _SAMPLED_CELLS = 1_000
 _BLOCK_BYTES = 16 * 2**20
+HELD_BYTES = 10**9
+"""The most bytes of predictions that are kept in memory where they are read many times."""
 
 
 @runtime_checkable
@@ -61,7 +64,9 @@ class ArrayPredictions:
             yield start, self.values[start : start + size]
 
     def subset(self, submissions: IntArray) -> ArrayPredictions:
-        """Return a copy of the submissions at these positions, in this order."""
+        """Return the submissions at these positions, in this order; a copy unless it is all."""
+        if np.array_equal(submissions, np.arange(len(self.values))):
+            return self
         return ArrayPredictions(self.values[submissions])
 
 
@@ -137,6 +142,24 @@ def received(source: PredictionBlocks | None, block: npt.NDArray[Any] | range) -
 
 def _source_of(predictions: PredictionBlocks) -> PredictionBlocks | None:
     return predictions.for_workers() if isinstance(predictions, ReadByWorkers) else None
+
+
+def in_memory(predictions: PredictionBlocks) -> PredictionBlocks:
+    """Return predictions that are read once, if they are numbers of at most 1 GB.
+
+    >>> type(in_memory(MappedPredictions(ArrayPredictions(np.eye(2)), np.sqrt))).__name__
+    'ArrayPredictions'
+    """
+    blocks = predictions.blocks(1)
+    (_, first), m = next(blocks), predictions.n_submissions
+    if first.dtype == object or m * first.nbytes > HELD_BYTES:
+        return predictions
+    values = np.empty((m, *first.shape[1:]), first.dtype)
+    values[0] = first[0]
+    for position, block in blocks:
+        values[position] = block[0]
+    share_each_row(values)
+    return ArrayPredictions(values)
 
 
 def block_size(n_cells: int) -> int:

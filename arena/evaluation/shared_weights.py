@@ -1,20 +1,42 @@
-"""Keeps what metrics derive from the weights of resamples while all submissions are scored."""
+"""Keeps what metrics derive from arrays that they are given many times.
+
+These are the weights of resamples while all submissions are scored, and the predictions in memory
+of submissions that are scored under several parts of the resamples.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.types import IntArray, WeightArray
 
 _Derived = TypeVar("_Derived")
+_Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 _lock = threading.Lock()
-_shared: dict[int, dict[Callable[..., Any], Any]] = {}
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was derived from an array; one thread derives at a time."""
+
+    values: dict[Hashable, Any] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_shared: dict[_Place, _Kept] = {}
+
+
+def _place(array: npt.NDArray[Any]) -> _Place:
+    """Return where the cells are in memory: equal for all views of the same cells."""
+    return array.__array_interface__["data"][0], array.shape, array.strides
 
 
 @contextmanager
@@ -27,32 +49,56 @@ def shared_weights(weights: WeightArray) -> Iterator[None]:
     ...     derived_once(weights, np.sum) is derived_once(weights, np.sum)
     True
     """
-    key = id(weights)
+    place = _place(weights)
     with _lock:
-        entered = key not in _shared
+        entered = place not in _shared
         if entered:
-            _shared[key] = {}
+            _shared[place] = _Kept()
     try:
         yield
     finally:
         if entered:
-            with _lock:
-                del _shared[key]
+            _forget([place])
 
 
-def derived_once(weights: WeightArray, derive: Callable[[WeightArray], _Derived]) -> _Derived:
-    """Return ``derive(weights)``, which several threads share if the weights are shared.
+def share_each_row(array: npt.NDArray[Any]) -> None:
+    """Let :func:`derived_once` keep what is derived from a row of an array, while this exists.
 
-    With many rows it takes as much time and memory as the weights themselves, for every block of
-    submissions that is scored under them.
+    >>> import numpy as np
+    >>> array = np.eye(3)
+    >>> share_each_row(array)
+    >>> derived_once(array[1], np.negative) is derived_once(array[1], np.negative)
+    True
     """
-    derived = _shared.get(id(weights))
-    if derived is None:
-        return derive(weights)
-    with _lock:
-        if derive not in derived:
-            derived[derive] = derive(weights)
-        derived_value: _Derived = derived[derive]
+    places = [_place(row) for row in array]
+    _shared.update((place, _Kept()) for place in places)
+    weakref.finalize(array, _forget, places)
+
+
+def _forget(places: Sequence[_Place]) -> None:
+    for place in places:
+        del _shared[place]
+
+
+def derived_once(
+    array: npt.NDArray[Any],
+    derive: Callable[[npt.NDArray[Any]], _Derived],
+    key: Hashable | None = None,
+) -> _Derived:
+    """Return ``derive(array)``, which several threads share if the array is shared.
+
+    From weights of many rows it takes as much time and memory as the weights themselves, for every
+    block of submissions that is scored under them. ``key`` is equal for functions that derive the
+    same; None: the function itself.
+    """
+    kept = _shared.get(_place(array))
+    if kept is None:
+        return derive(array)
+    key = derive if key is None else key
+    with kept.lock:
+        if key not in kept.values:
+            kept.values[key] = derive(array)
+        derived_value: _Derived = kept.values[key]
         return derived_value
 
 

@@ -23,7 +23,7 @@ from arena.evaluation.combinations import (
     within_tasks,
 )
 from arena.evaluation.group_jackknife import CALLS, Jackknife, group_jackknife, resampled_linearly
-from arena.evaluation.predictions import ArrayPredictions
+from arena.evaluation.predictions import ArrayPredictions, in_memory
 from arena.evaluation.ranks import best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
@@ -45,6 +45,7 @@ from arena.plugin.registry import Entry
 from arena.plugin.returned import checked
 from arena.scoring.settings import BoardSettings
 from arena.types import TEAMS, Finding, FloatArray, IntArray, Vocabulary, WeightArray
+from arena.utils.engines import cluster_in_use
 from arena.utils.memory import return_freed_memory
 from arena.utils.parallel import NoProgress, Progress
 from arena.utils.tabular import as_json
@@ -53,8 +54,10 @@ from arena.utils.text import plural
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
 _ANALYSIS_STREAM = (2**32 - 1, 1)
-WEIGHT_BYTES = 1_500_000_000
+WEIGHT_BYTES = 1_000_000_000
 """Of the weights of resamples that are drawn together."""
+_STRIP = 128
+"""Resamples that compiled kernels process together: fewer take as long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +154,9 @@ def study_of(
     if isinstance(metric, CountsCases) and settings.intervals:
         metric, rows, predictions = _by_counts(metric, rows, predictions, settings)
     drawn: Any = metric if by_parts is None else EachPart(by_parts)
+    several_parts = len([*_parts(drawn, len(rows.truth), settings.resamples)]) > 1
+    if several_parts and settings.intervals and cluster_in_use() is None:
+        predictions = in_memory(predictions)  # all parts need them
     resampled, resampling = resample(
         drawn,
         rows,
@@ -278,8 +284,8 @@ def resample(
     Those of a metric that can only be called as a whole follow from its scores on parts of the
     rows, unless these do not determine them or ``settings.full_bootstrap`` asks for a call on each
     resample. B = 0 if there is a reason to have none. Memory: the ``(n, B)`` weights at one byte
-    each, 1.5 GB of them at a time unless the metric is called on each resample, the ``(m, B)``
-    scores, and a few blocks of predictions.
+    each, 1 GB of them at a time unless the metric is called on each resample, the ``(m, B)``
+    scores, and a few blocks of predictions; all of these, up to 1 GB, if the weights exceed 1 GB.
 
     Raises
     ------
@@ -583,6 +589,8 @@ def _parts(metric: Metric, n_rows: int, resamples: int) -> Iterator[slice]:
     All at once for a metric that is called as a whole, which is not scored on them twice.
     """
     most = resamples if is_black_box(metric) else max(1, WEIGHT_BYTES // n_rows)
+    if _STRIP < most < resamples:
+        most -= most % _STRIP
     for first in range(0, resamples, most):
         yield slice(first, min(first + most, resamples))
 

@@ -10,8 +10,14 @@ import pytest
 
 from arena.evaluation import scores
 from arena.evaluation.case_counts import case_counts
-from arena.evaluation.predictions import ArrayPredictions, cell_bytes
+from arena.evaluation.predictions import (
+    ArrayPredictions,
+    MappedPredictions,
+    cell_bytes,
+    in_memory,
+)
 from arena.evaluation.scores import score_under_weights
+from arena.evaluation.shared_weights import derived_once
 from toy_metrics import PointwiseRmse
 
 
@@ -53,3 +59,26 @@ def test_a_text_takes_60_bytes_and_its_mean_length_among_a_thousand() -> None:
     for texts, size in sizes.items():
         assert cell_bytes(np.array([texts], dtype=object)) == size
     assert cell_bytes(np.zeros(3)) == 8
+
+
+def test_numbers_that_fit_into_memory_are_read_once_and_share_what_is_derived_from_them() -> None:
+    read = []
+
+    def reader(block: Any) -> Any:
+        read.append(len(block))
+        return block * 2
+
+    numbers = np.arange(12).reshape(3, 2, 2)
+    held = in_memory(MappedPredictions(ArrayPredictions(numbers), reader))
+    for _ in range(2):
+        ((_, block),) = held.blocks(3)
+        np.testing.assert_array_equal(block, numbers * 2)
+    assert read == [1, 1, 1]
+    for start, block in held.subset(np.arange(3)).blocks(2):
+        for position, row in enumerate(block, start):
+            assert derived_once(row, np.copy) is derived_once(row, np.copy)
+            np.testing.assert_array_equal(derived_once(row, np.copy), numbers[position] * 2)
+    for _, (row,) in held.subset(np.array([1, 0])).blocks(1):  # a copy
+        assert derived_once(row, np.copy) is not derived_once(row, np.copy)
+    texts = ArrayPredictions(np.array([["a"], ["b"]], dtype=object))
+    assert in_memory(texts) is texts

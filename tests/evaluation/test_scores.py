@@ -22,7 +22,7 @@ from arena.evaluation.scores import (
     round_significant,
     score_under_weights,
 )
-from arena.evaluation.shared_weights import derived_once, shared_weights
+from arena.evaluation.shared_weights import derived_once, share_each_row, shared_weights
 from counted_progress import CountedProgress
 from thinned import examples
 from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
@@ -370,3 +370,23 @@ def test_what_is_derived_from_weights_is_shared_while_they_are_in_use_only():
     assert [derived is weights for derived in calls[2:]] == [True, False, False, False]
     derived_once(weights, derive)
     assert len(calls) == 7
+
+
+def test_what_is_derived_from_rows_is_shared_as_long_as_their_array_exists():
+    memory, calls = np.arange(6.0), []
+    array = memory.reshape(2, 3)
+
+    def derive(given):
+        calls.append(given.tolist())
+        return given.sum()
+
+    share_each_row(array)
+    for _ in range(2):
+        assert [derived_once(row, derive) for row in array[::-1]] == [12, 3]
+        assert derived_once(array[0], derive, "another key") == 3
+        assert derived_once(array[0, :2], derive) == 1
+    row = [0.0, 1.0, 2.0]
+    assert calls == [[3.0, 4.0, 5.0], row, row, row[:2], row[:2]]
+    del array
+    memory[0] = 9
+    assert derived_once(memory[:3], derive) == 12

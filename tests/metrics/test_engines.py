@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.evaluation.shared_weights import share_each_row
 from arena_metrics.kernels import engine, interpreted
 from kernel_modules import KernelModules, compiled_kernels
 from thinned import thinned
@@ -112,6 +113,26 @@ def test_large_counts_take_the_plain_path(kernels: KernelModules, problem: Any) 
     np.testing.assert_array_equal(
         ours[0], interpreted.concordant_pairs(predictions, positive, weights)[0]
     )
+
+
+def test_shared_predictions_are_sorted_once(
+    kernels: KernelModules, problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions, positive, weights = problem
+    arguments = [(positive, weights), (positive, weights[::-1].copy()), (~positive, weights)]
+    expected = [kernels.concordant_pairs(predictions, *given) for given in arguments]
+    sorter, sorted_rows = kernels.of_name["roc_auc"].RowSorter, []
+    sort = sorter.sort
+    monkeypatch.setattr(
+        sorter, "sort", lambda self, values: (sorted_rows.append(values), sort(self, values))
+    )
+    share_each_row(predictions)
+    for given, pairs in zip(arguments, expected, strict=True):
+        for block in (slice(3), slice(3, None)):
+            doubled, of_classes = kernels.concordant_pairs(predictions[block], *given)
+            _equal(doubled, pairs[0][block])
+            _equal(of_classes, pairs[1])
+    assert len(sorted_rows) == 2 * len(predictions)  # once for each set of positive rows
 
 
 def test_two_counts_share_a_byte_and_no_row_crosses_a_cache_line(kernels: KernelModules) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from arena import PluginManager
 from arena.errors import RankingError, UnknownNameError
-from arena.evaluation.bootstrap import draw_resamples
+from arena.evaluation.bootstrap import Resamples, draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.hookspecs import hookimpl
@@ -371,3 +372,48 @@ def test_more_resamples_than_calls_follow_from_parts_of_the_rows_if_these_determ
         assert (jackknife is not None and jackknife.influence is not None) == follow
         assert (weights is None) == follow
         assert len(metric.calls) == calls
+
+
+@dataclass(frozen=True)
+class CountedReads(ArrayPredictions):
+    """Predictions that count how often each submission was read."""
+
+    reads: list[int] = field(default_factory=lambda: [0] * M)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Any]]:
+        for start, block in super().blocks(size):
+            for position in range(start, start + len(block)):
+                self.reads[position] += 1
+            yield start, block.copy()
+
+
+@pytest.mark.parametrize(
+    ("at_once", "held_bytes", "reads"),
+    [(300, 8 * M * N, 1), (200, 8 * M * N, 1), (200, 8 * M * N - 1, 1 + 3)],
+)
+def test_predictions_that_fit_into_memory_are_read_once_for_all_parts_of_the_resamples(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, held_bytes: int, reads: int
+) -> None:
+    """Of 200 resamples that fit, 128 are drawn: kernels process so many together."""
+    mae, drawn = PluginManager().metrics.resolve("mae"), []
+
+    def draw(n_rows: int, resamples: int, *given: Any, **named: Any) -> Resamples:
+        drawn.append(resamples)
+        return draw_resamples(n_rows, resamples, *given, **named)
+
+    monkeypatch.setattr(private_board, "draw_resamples", draw)
+    monkeypatch.setattr(private_board, "WEIGHT_BYTES", at_once * N)
+    monkeypatch.setattr("arena.evaluation.predictions.HELD_BYTES", held_bytes)
+    predictions = CountedReads(SENT)
+    study_of(
+        mae,
+        RankedRows(TRUTH, None),
+        tuple("abc"),
+        np.arange(M),
+        predictions,
+        full_scores(mae, TRUTH, ArrayPredictions(SENT)),
+        BoardSettings(300, workers=1),
+    )
+    # One submission is looked at to know whether all fit.
+    assert predictions.reads == [reads, *[reads - (reads > 1)] * (M - 1)]
+    assert drawn == ([300] if at_once == 300 else [128, 128, 44])

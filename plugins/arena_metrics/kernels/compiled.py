@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arena.evaluation.shared_weights import derived_once
 from arena_metrics.kernels import interpreted
 from arena_metrics.kernels.rank_sums import (
     centred_midranks,
@@ -38,7 +39,11 @@ def concordant_pairs(predictions: Any, positive: Any, weights: Any) -> Any:
 
     Weights that do not fit into half a byte (a bootstrap does not draw them) use plain numpy.
     """
-    fits = weights.max(initial=0) <= LARGEST_WEIGHT
-    return (_concordant_pairs if fits else interpreted.concordant_pairs)(
+    largest = derived_once(weights, _largest)
+    return (_concordant_pairs if largest <= LARGEST_WEIGHT else interpreted.concordant_pairs)(
         predictions, positive, weights
     )
+
+
+def _largest(weights: Any) -> int:
+    return int(weights.max(initial=0))

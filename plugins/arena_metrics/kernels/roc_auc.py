@@ -190,11 +190,19 @@ def concordant_pairs(
     n_strips, n, half = lines.shape
     doubled = np.zeros((len(predictions), n_strips, 2, half), np.int64)
     totals = np.zeros((n_strips, 3, 2, half), np.int64)
-    sorter, arranged, kinds = RowSorter(n), np.empty(n, np.int32), np.empty(n, np.uint8)
+    sorter, key = RowSorter(n), (concordant_pairs, positive.tobytes())
+
+    def arrange(
+        prediction: npt.NDArray[np.float64],
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+        sorter.sort(prediction)
+        arranged, kinds = np.empty(n, np.int32), np.empty(n, np.uint8)
+        _arrange(sorter.order, sorter.first, positive, arranged, kinds)
+        return arranged, kinds
+
     narrow, pairs = np.zeros((3, 2, half), np.uint16), np.zeros((2, 2, half), np.uint32)
     for prediction, won in zip(predictions, doubled, strict=True):
-        sorter.sort(prediction)
-        _arrange(sorter.order, sorter.first, positive, arranged, kinds)
+        arranged, kinds = derived_once(prediction, arrange, key)
         totals[:] = 0
         for strip in range(n_strips):
             _pass(arranged, kinds, lines[strip], won[strip], totals[strip], narrow, pairs)
