@@ -17,14 +17,13 @@ from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name
 from arena.requests import Request
 from arena.server.records.accounts import account_teams
-from arena.server.records.intake import Intake
+from arena.server.records.intake import Intake, requests_up_to
 from arena.server.records.layout import Layout
 from arena.server.records.sqlite import damage
 from arena.store import Event, Store
 from arena.store.events import TimeCheck
 from arena.utils.text import plural, shorten
 
-_BLOCK = 1_000
 _BEFORE_ALL = -(2**63)
 
 
@@ -121,7 +120,7 @@ class RecordedRequests:
         left, names = dict(self._judged), Teams.of(self._names)
         first: int | None = None
         """The number of the first recorded request that the queue has."""
-        for request in _until(intake, competition, max(left)):
+        for request in requests_up_to(intake, competition, max(left), after=_BEFORE_ALL):
             judged = left.pop(request.seq, None)
             if judged is None:
                 differences.append(f"The queue has request {request.seq}, which the record lacks.")
@@ -256,16 +255,6 @@ def files_compared(
         return QueueComparison(not_compared=(reason,))
     except sqlite3.DatabaseError as error:
         return QueueComparison((f"The queue at {where} is damaged: {error}.",))
-
-
-def _until(intake: Intake, competition: str, cursor: int) -> Iterator[Request]:
-    sequence = _BEFORE_ALL
-    while requests := intake.after(competition, sequence, _BLOCK):
-        for request in requests:
-            if request.seq > cursor:
-                return
-            yield request
-        sequence = requests[-1].seq
 
 
 def _differing(request: Request, judged: _JudgedRequest, names: Teams) -> Iterator[str]:

@@ -19,8 +19,9 @@ from arena.requests import Request
 from arena.server import compare, marker
 from arena.server.backup import BACKUP_NOTE, backup
 from arena.server.compare import QueueComparison, RecordedRequests, files_compared
+from arena.server.records import intake as queue_records
 from arena.server.records.accounts import Accounts
-from arena.server.records.intake import Intake
+from arena.server.records.intake import Intake, requests_up_to
 from arena.server.records.layout import Layout
 from arena.server.records.uploads import Uploads
 from arena.store import Event
@@ -245,7 +246,7 @@ def test_a_selection_and_objects_of_others_are_compared(
 def test_the_queue_is_read_in_blocks_up_to_the_last_recorded_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compare, "_BLOCK", 2)
+    monkeypatch.setattr(queue_records, "_BLOCK", 2)
     calls: list[tuple[str, int, int]] = []
     numbers = [-3, 0, 1, 5, 9]
 
@@ -254,9 +255,22 @@ def test_the_queue_is_read_in_blocks_up_to_the_last_recorded_request(
         return [SimpleNamespace(seq=number) for number in numbers if number > place[1]][:2]
 
     intake: Any = SimpleNamespace(after=after)
-    assert [request.seq for request in compare._until(intake, "c", 5)] == [-3, 0, 1, 5]
-    assert calls == [("c", -(2**63), 2), ("c", 0, 2), ("c", 5, 2)]
-    assert [request.seq for request in compare._until(intake, "c", 10)] == numbers
+    up_to_five = requests_up_to(intake, "c", 5, after=-4)
+    assert [request.seq for request in up_to_five] == [-3, 0, 1, 5]
+    assert calls == [("c", -4, 2), ("c", 0, 2), ("c", 5, 2)]
+    whole_queue = requests_up_to(intake, "c", 10, after=-4)
+    assert [request.seq for request in whole_queue] == numbers
+    assert [request.seq for request in requests_up_to(intake, "c", 5)] == [1, 5]
+
+
+def test_a_request_below_all_others_is_found(
+    records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    lowest = 1 - 2**63
+    with closing(sqlite3.connect(records[0].path)) as database, database:
+        database.execute("UPDATE requests SET seq = ? WHERE seq = 1", (lowest,))
+    comparison = compared(records[0], [event_of(request) for request in sent])
+    assert comparison.differences == (f"The queue has request {lowest}, which the record lacks.",)
 
 
 def test_stored_data_are_compared_before_the_files_of_the_server(

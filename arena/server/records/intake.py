@@ -39,6 +39,7 @@ CREATE INDEX IF NOT EXISTS requests_of_member ON requests (competition, member, 
 """
 
 
+_BLOCK = 1_000
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of a request whose time is unreadable."""
 
@@ -412,6 +413,18 @@ class Intake:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+
+def requests_up_to(
+    intake: Intake, competition: str, last: int, *, after: int = 0
+) -> Iterator[Request]:
+    """Yield the requests of a competition after a number up to ``last``, read in blocks."""
+    while requests := intake.after(competition, after, _BLOCK):
+        for request in requests:
+            if request.seq > last:
+                return
+            yield request
+        after = requests[-1].seq
 
 
 def _request(row: sqlite3.Row) -> Request:

@@ -18,7 +18,7 @@ from arena.config import CONFIG_NAME
 from arena.errors import StoreError
 from arena.requests import Answer, Request, name_without_request
 from arena.server.compare import RecordedRequests
-from arena.server.records.intake import Intake
+from arena.server.records.intake import Intake, requests_up_to
 from arena.server.records.layout import Layout
 from arena.server.records.published import Publisher, State, TeamFacts
 from arena.server.records.uploads import Uploads
@@ -406,13 +406,7 @@ class Scorer:
         self._board_at, self._board_due = time.monotonic(), False
 
     def _all_judged(self) -> Iterable[Request]:
-        cursor, sequence = self._competition.cursor, 0
-        while requests := self._intake.after(self._name, sequence, 1_000):
-            for request in requests:
-                if request.seq > cursor:
-                    return
-                yield request
-            sequence = requests[-1].seq
+        return requests_up_to(self._intake, self._name, self._competition.cursor)
 
     def _publish_answers(
         self, waiting: Sequence[Request], judged: Sequence[Answer], seconds_each: float
