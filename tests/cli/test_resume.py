@@ -77,7 +77,7 @@ def start(folder: Path, *more: str, command: str = "score") -> subprocess.Popen[
         "kaggle:code/own.py(lower_is_better=true)",
     ]
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments, "--resamples", "120", "--json", *more],
+        [sys.executable, "-c", PROGRAM, *arguments, "--resamples", "90", "--json", *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -113,9 +113,9 @@ PUBLIC = "once for its score, once for its public score"
         (Limited(), BoardSettings(10, intervals=False), 5, PUBLIC),
         (
             Limited(),
-            BoardSettings(120),
-            725,
-            f"{PUBLIC}, 120 times for its intervals and 120 to correct the best score",
+            BoardSettings(90),
+            545,
+            f"{PUBLIC}, 90 times for its intervals and 90 to correct the best score",
         ),
         (
             Limited(),
@@ -125,9 +125,9 @@ PUBLIC = "once for its score, once for its public score"
         ),
         (
             Limited(),
-            BoardSettings(121),
-            365,
-            f"{PUBLIC}, 120 times on parts of the rows for its intervals (242 more if "
+            BoardSettings(91),
+            275,
+            f"{PUBLIC}, 90 times on parts of the rows for its intervals (182 more if "
             "these do not determine them; up to 500 times on a row or a few alone if it is a mean "
             "over rows)",
         ),
@@ -154,11 +154,11 @@ def test_calls_of_a_limited_metric_are_announced(
 
 def test_a_metric_that_takes_no_repeated_row_gets_halves_of_the_rows() -> None:
     metric = Mae(most=1)
-    study, resampling, analysis = board(metric, 100)
+    study, resampling, analysis = board(metric, 90)
     assert resampling.halves
     assert resampling.redrawn == 0
     assert not resampling.without
-    usual, *_ = board(Mae(), 100)
+    usual, *_ = board(Mae(), 90)
     spread = study.resampled.std(axis=1, ddof=1)
     assert spread == pytest.approx(usual.resampled.std(axis=1, ddof=1), rel=0.25)
     assert analysis is not None
@@ -179,7 +179,7 @@ def test_a_metric_that_is_undefined_on_the_first_resamples_still_takes_repeated_
 
 def test_a_metric_that_takes_all_rows_only_keeps_its_scores() -> None:
     metric = Mae(most=1, fewest=N)
-    study, resampling, analysis = board(metric, 100)
+    study, resampling, analysis = board(metric, 90)
     assert len(metric.calls) == M + 2 * (5 + 1)
     assert "neither repeated rows nor a part of them" in resampling.without
     assert study.scores == pytest.approx(abs(SENT - TRUTH).mean(axis=1))

@@ -264,9 +264,9 @@ def test_a_missing_part_of_a_metric_is_reported_with_its_cost(
     assert bare["influence values"][1].endswith("with 200 calls of score for every pair.")
     assert bare["the cost of a resample"] == (
         Outcome.LACKING,
-        # 120 calls of 0.2 s for each of 100 submissions are 2,400 s, or 600 s on 4 processors.
-        "It is called as a whole, 120 times or on every resample: the 120 calls for 100 "
-        "submissions of 10,000 rows take about 600 s on 4 processors. Row values or a resample "
+        # 90 calls of 0.2 s for each of 100 submissions are 1,800 s, or 450 s on 4 processors.
+        "It is called as a whole, 90 times or on every resample: the 90 calls for 100 "
+        "submissions of 10,000 rows take about 450 s on 4 processors. Row values or a resample "
         "method would avoid that.",
     )
 
