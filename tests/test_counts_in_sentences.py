@@ -21,17 +21,18 @@ _CONSTANT = re.compile(r"(\w+\.)*_?[A-Z][A-Z_]*")
 
 def _counts(path: Path) -> Iterator[str]:
     """Yield the f-string counts of a module that a fixed plural noun follows."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    source = path.read_text()
+    for node in ast.walk(ast.parse(source)) if ":,}" in source else ():
         if not isinstance(node, ast.JoinedStr):
             continue
         for value, text in zip(node.values, node.values[1:], strict=False):
             if (
                 isinstance(value, ast.FormattedValue)
+                and isinstance(text, ast.Constant)
+                and (noun := _NOUN.match(str(text.value)))
                 and value.format_spec is not None
                 and ast.unparse(value.format_spec) == "f','"
                 and not _CONSTANT.fullmatch(ast.unparse(value.value))
-                and isinstance(text, ast.Constant)
-                and (noun := _NOUN.match(str(text.value)))
             ):
                 yield f"{path.name}:{node.lineno}: {{{ast.unparse(value.value)}}}{noun[0]}"
 

@@ -27,7 +27,7 @@ from arena.types import FloatArray, IntArray
 from arena.utils.parallel import Progress
 
 _GROUPS = 70
-"""Groups of rows that are left out in turn: with 100 few intervals would be 1% narrower."""
+"""Groups of rows that are left out in turn: more would make intervals hardly narrower."""
 _HALVES = 20
 """Scores of halves of the rows that show whether the metric is nearly linear in the groups."""
 CALLS = _GROUPS + _HALVES
@@ -35,7 +35,7 @@ CALLS = _GROUPS + _HALVES
 MOST_OF_A_MEAN = 500
 """The largest number of rows, or of clusters, that are each a group of a mean."""
 _GROUPS_OF_A_MEAN = 100
-"""With more of them: each group is called alone, so that many cost no more than few."""
+"""Groups of a mean with more rows or clusters: the calls together read each row once."""
 _PARTS, _PROBED = 4, 2
 """Random parts of the rows, and first submissions, by which a mean is recognised."""
 _SAME = 1e-9
