@@ -25,7 +25,7 @@ from scenario import IDS, MANAGER, N_ROWS, Scenario
 
 def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario: Scenario) -> None:
     probabilities = np.random.default_rng(1).random((2, N_ROWS))
-    with scenario.create(metric="brier", secondary="log_loss") as competition:
+    with scenario.create(metric="brier", secondary="log_loss", ties="secondary") as competition:
         for team, values in zip(("one", "two"), probabilities, strict=True):
             assert competition.submit({"id": IDS, "y": values}, team).status == "accepted"
         result = competition.finalize()
@@ -37,6 +37,9 @@ def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario
             assert row["log_loss"] == pytest.approx(log_loss(truth, values), rel=1e-9)
         assert [row["log_loss"] for row in rows] == [row["log_loss"] for row in result.standings]
         assert competition.outdated() is None
+        sections = {section.title: section for section in final_page(competition).sections}
+        rules = dict(sections["Rules"].tables[0].rows)
+        assert rules["ties"] == "Teams with the same score are ordered by log_loss."
     scenario.configure(metric="brier")
     with scenario.reopen() as competition:
         assert "metric.secondary" in str(competition.outdated())

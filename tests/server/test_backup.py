@@ -19,6 +19,7 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
     layout.intake.touch()
     (layout.uploads / "whole").write_bytes(b"12345")
     (layout.uploads / "begun.part").touch()
+    (layout.uploads / "link").symlink_to("nowhere")
     (folder / ".served.json").touch()
     target = tmp_path / "copy"
     count = backup(folder, layout, target=target)
@@ -28,6 +29,7 @@ def test_a_copy_has_the_folder_and_the_whole_uploads(tmp_path: Path, layout: Lay
     }  # fmt: skip
     assert count == sum((target / file).stat().st_size for file in files)
     assert target.stat().st_mode & 0o777 == 0o700
+    assert (target / "server/intake/uploads/link").is_symlink()
     assert (folder / BACKUP_NOTE).exists()
     for place, reason in ((target, "exists: name a new folder"), (folder / "x", "is inside the")):
         with pytest.raises(InputError, match=reason):

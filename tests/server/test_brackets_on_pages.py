@@ -24,6 +24,9 @@ def test_an_organiser_assigns_brackets_and_a_team_sees_its_own(web: WebSite) -> 
     (request,) = web.site.intake.of_kind(NAME, "bracket")
     assert request.payload == {"team": "Ants", "bracket": "<b>staff", "member": True}
     assert "is being recorded" in organiser.get(address).text
+    # A form may hold any text: 200 characters of it are recorded, and the scorer refuses it.
+    organiser.post(f"{address}/bracket", data={"bracket": "b" * 201})
+    assert web.site.intake.of_kind(NAME, "bracket")[-1].payload["bracket"] == "b" * 200
 
 
 YEAR = {

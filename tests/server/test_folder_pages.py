@@ -232,6 +232,27 @@ def test_every_colour_can_be_read(colour: str) -> None:
         assert contrast(blue, ink) >= 4.5
 
 
+ADDRESSES = {
+    "![x](curve.png)": "/race/pages/curve.png", "![x](pages/curve.png)": "/race/pages/curve.png",
+    "![x](/logo.png)": "/logo.png", "![x](//a.org/logo.png)": "//a.org/logo.png",
+    "![x](https://a.org/logo.png)": "https://a.org/logo.png",
+    "[x](data.md#columns)": "/race/pages/data#columns", "[x](pages/rules.md)": "/race/rules",
+    "[x](files/train/a.csv)": "/race/files/train/a.csv", "[x](more/data.md)": "more/data.md",
+    "[x](data.txt)": "data.txt", "[x](/data.md)": "/data.md", "[x](#columns)": "#columns",
+}  # fmt: skip
+"""Image or link in a page of the folder -> its address on the server."""
+
+
+def test_relative_addresses_are_those_of_the_folder() -> None:
+    found = {
+        text: re.findall(
+            r'(?:src|href)="([^"]*)"', markdown(text, addresses=Addresses.served("race"))
+        )
+        for text in ADDRESSES
+    }
+    assert found == {text: [address] for text, address in ADDRESSES.items()}
+
+
 @given(st.text(alphabet="$\\{}[]()<>&\"'^_ abx1!#|\n", max_size=200))
 def test_no_markdown_becomes_a_script(text: str) -> None:
     """Every tag and attribute is one that Markdown or MathML has."""

@@ -189,7 +189,9 @@ def test_what_there_is_not_is_a_sentence(web: WebSite) -> None:
         assert answer.status_code == 404
         assert "It has: list, files, download, submit" in answer.json()["message"]
     unknown = guest.get(f"{API}/data/list/nowhere").json()
-    assert unknown["message"] == "There is no competition 'nowhere' on this server."
+    assert (unknown["code"], unknown["message"]) == (
+        404, "There is no competition 'nowhere' on this server.",
+    )  # fmt: skip
 
 
 def test_responses_to_the_client_are_kept(tmp_path: Path) -> None:

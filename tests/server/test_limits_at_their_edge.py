@@ -28,6 +28,7 @@ from arena.server.records.shared_files import SharedFile
 from arena.server.scorer import shared_folder
 from arena.server.scorer.facts import rules_of
 from arena.server.scorer.shared_folder import FolderReader
+from arena.server.web import app
 from arena.server.web.body import read_fields, read_result
 from arena.server.web.feed import atom
 from arena.server.web.language import choose
@@ -39,6 +40,7 @@ from arena.server.web.prose import markdown
 from arena.server.web.provider import Identity
 from arena.server.web.rendering import _size
 from arena.server.web.shared import _SHARED, SharedAnswers
+from arena.server.web.site import Buckets
 from arena.server_section import ServerSection
 from arena.utils.processes import AnswerError, encode
 from web_site import NAME, WebSite
@@ -53,6 +55,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebSite]:
     web = WebSite(tmp_path_factory.mktemp("limits"), max_bytes=100)
     yield web
     web.close()
+
+
+def test_requests_are_counted_anew_in_each_minute_of_the_clock() -> None:
+    times = iter([59.0, 59.0, 60.0, 60.0])
+    buckets = Buckets(clock=lambda: next(times))
+    assert [buckets.take("a", 1) for _ in range(4)] == [0, 1, 0, 60]
 
 
 def test_each_kind_of_link_has_its_lifetime(site: WebSite) -> None:
@@ -136,6 +144,25 @@ def test_the_bounds_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_page_is_shown_up_to_a_mebibyte(tmp_path: Path) -> None:
     (tmp_path / "long.md").write_bytes(b"x" * (2**20 + 1))
     assert len(shared_folder._text(tmp_path / "long.md") or "") == 1_048_576
+
+
+def test_the_rest_of_a_refused_upload_is_read_for_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allowed: list[float] = []
+
+    def timeout(seconds: float) -> Any:
+        allowed.append(seconds)
+        return asyncio.timeout(0)
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(app, "asyncio", SimpleNamespace(timeout=timeout))
+    request = Request({"type": "http", "headers": [(b"content-length", b"9")]})
+    body = app._IncomingBody(receive, request)
+    asyncio.run(body.read_rest())
+    assert (allowed, body.is_complete) == ([10.0], False)
 
 
 def test_eight_idle_connections_to_a_checker_are_kept(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
 import logging
 import re
@@ -954,6 +955,29 @@ def test_the_clocks_of_the_provider_and_the_server_may_differ_by_a_minute() -> N
 
     times = ((-59, -90), (-60, -90), (300, 60), (300, 61))
     assert [is_accepted(*seconds) for seconds in times] == [True, False, True, False]
+
+
+def test_the_reason_for_an_unusable_token_names_its_fault_and_no_value() -> None:
+    flow, provider = provider_pages.Flow.begin("/"), openid.Provider(SETTINGS, CALLBACK)
+    key = keys()["RS256"].as_dict(private=False)
+    signed_token = token({"alg": "RS256", "kid": "rsa"}, {"sub": "ada"}, rsa_signature)
+    header_of_text = base64.urlsafe_b64encode(b'"alg"').decode().rstrip("=")
+
+    def reason(text: object, **changes: str) -> str:
+        """Return why a token is refused where the provider's key has these parts."""
+        public = {"keys": [{**key, **changes}]}
+        with pytest.raises(openid.ProviderError) as refused:
+            provider._claims({"id_token": text}, public, flow, datetime.now(UTC))
+        return str(refused.value)
+
+    reasons = [
+        reason(7), reason("a.b.c"), reason(signed_token), reason("\ud800"),
+        reason(f"{header_of_text}.e30.x"), reason(signed_token, n=""),
+    ]  # fmt: skip
+    assert reasons == [
+        "there is no ID token", "ID token: decode_error", "ID token: missing_claim iss",
+        "ID token: UnicodeEncodeError", "ID token: TypeError", "ID token: ValueError",
+    ]  # fmt: skip
 
 
 def test_metadata_are_kept_for_an_hour_and_failures_for_five_seconds(
