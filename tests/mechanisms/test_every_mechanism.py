@@ -39,7 +39,12 @@ BOARDS = {
     "large": {"n_rows": 40_000, "budget": 400, "scope": "rank"},
     "without a range": {"n_rows": 100, "score_range": None},
     "with a known bound": {"n_rows": 100, "score_range": None, "suggested_clip": (1.0, 7.5)},
-    "with few submissions": {"n_rows": 1_000, "budget": 3, "scope": "competition"},
+    "with few submissions": {
+        "n_rows": 1_000,
+        "budget": 3,
+        "scope": "competition",
+        "score_range": (-1.0, 1.0),
+    },
 }
 
 

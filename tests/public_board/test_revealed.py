@@ -139,6 +139,7 @@ def test_each_team_of_a_person_draws_its_own_noise_and_the_mean_score_counts() -
 
         def release(self, state: Any, evaluation: Any, rng: Any) -> Release:
             draws.append((evaluation.submission, float(rng.random())))
+            assert evaluation.standard_error_of_difference(1) == 0  # of equal predictions
             return Release(evaluation.score + evaluation.submission, improved=True)
 
     accuracy, labels = MANAGER.metrics.resolve("accuracy"), np.array([0, 1, 1, 0])

@@ -80,6 +80,8 @@ def test_exact_signed_rank_tests_count_tied_ranks() -> None:
     ranks = np.array([2, 2, 2, 4.5, 4.5, 6])
     sums = np.array([ranks[list(signs)].sum() for signs in product([False, True], repeat=6)])
     assert exact_signed_rank_p_value(differences) == 2 * (sums >= 19).mean()
+    # One of two signs: three of four results are as large, and as many as small.
+    assert exact_signed_rank_p_value(np.array([0.1, -0.1])) == 1
 
 
 def test_groups_are_maximal_runs_in_which_no_pair_differs() -> None:

@@ -48,6 +48,7 @@ def test_the_plugin_provides_analyses_and_a_ranker():
     names = ["ranks", "total-failures", "task-critical-difference", "task-aggregates"]
     assert [analysis.name for analysis in analyses] == names
     assert ranker.name == "simultaneous"
+    assert ranker.load().ties is False
 
 
 def test_importing_the_plugin_imports_no_mathematics():

@@ -231,6 +231,14 @@ def test_the_verdict_in_words(possible, m, reason, expected):
     assert not any(word in verdict for word in ("bootstrap", "resample", "p-value", "equal"))
 
 
+def test_a_statistic_outside_its_family_has_the_value_of_the_next_one_within():
+    """A rounding error can put it above the largest or below the smallest one."""
+    sizes = np.append(np.linspace(0.5, 3.0, 127), 9.0)  # two whole blocks
+    within = corrected_p_values(sizes.copy(), np.array([9.0, 0.5]), 30)
+    outside = corrected_p_values(sizes.copy(), np.array([9.1, 0.4]), 30)
+    np.testing.assert_array_equal(outside, within)
+
+
 @pytest.mark.slow
 @SETTINGS
 @given(seeds, st.sampled_from([0.3, 1.0, 5.0]), st.sampled_from([0.0, 0.2]), st.booleans())

@@ -20,6 +20,7 @@ from arena_metrics.regression import RootMeanSquaredError
 from arena_sota import dependence_estimate, provide_analyses, provide_report_sections
 from arena_sota.analysis import Sota
 from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
+from arena_sota.study import _repetitions
 from kept import check_kept_document
 
 
@@ -186,6 +187,15 @@ def test_the_analysis_of_an_accuracy_board():
     assert f"{document['sota']:.4f}" not in finding.verdict
     assert finding.verdict.endswith("1 near-duplicate is left out.")
     assert document == run(study).document
+
+
+def test_an_auc_board_is_simulated_less_often_the_larger_it_is():
+    # So that 20,000,000 scores of the rarer class are drawn, of which 512 rows count at most.
+    for clusters, rare, repetitions in (
+        (10, 5, 200), (400, 400, 125), (400, 600, 97), (400, 512, 97), (9_000, 60, 40),
+    ):  # fmt: skip
+        for positive in (np.arange(2_000) < rare, np.arange(2_000) >= rare):
+            assert _repetitions(clusters, positive) == repetitions
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +120,7 @@ def test_bootstrap_has_no_seed():
 def test_chance_is_left_out_first():
     sota_estimate = estimate_sota([0.2, 0.1, *SCORES], N, 5)
     assert sota_estimate.at_or_below_chance == 2
+    assert replace(sota_estimate, left_out=1 / 3).to_dict()["left_out"] == 0.333333
     assert sota_estimate.n_teams == len(SCORES)
 
 
@@ -239,6 +240,12 @@ def test_single_rows_that_are_no_scores_are_left_out_and_named(tmp_path):
     assert shown_scores.notes == (
         "Left out, because they are no scores between 0 and 1: -0.00592 (row 122).",
     )
+    for n_wrong, more in ((5, ""), (6, " and 1 more"), (7, " and 2 more")):
+        path.write_text("score\n" + "?\n" * n_wrong + "0.5\n" * 700, encoding="utf-8")
+        listed = ", ".join(f"? (row {number})" for number in range(2, 7))
+        assert read_scores(path, "score").notes == (
+            f"Left out, because they are no scores between 0 and 1: {listed}{more}.",
+        )
     cells[0:3] = ["1.5", "?", "nan"]
     path.write_text("score\n" + "\n".join(cells) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 2, column score: 1.5"):

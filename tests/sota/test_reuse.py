@@ -99,6 +99,11 @@ def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
     )
     assert with_perfect.widest == pytest.approx(alone.widest)
     assert with_perfect.widest_if_independent == pytest.approx(alone.widest_if_independent)
+    # Where errors are skewed they can be larger than those of as many independent submissions.
+    rare = study(1 - np.eye(30)[:6])
+    skewed = reuse_of_public_rows(rare, rare)
+    assert skewed.widest > skewed.widest_if_independent
+    assert skewed.equivalent == pytest.approx(6)
     with pytest.raises(UsageError, match="different submissions"):
         reuse_of_public_rows(copies, study(np.ones((2, 9))))
 
@@ -120,6 +125,24 @@ def test_near_copies_have_a_smaller_bound_and_others_that_of_their_number() -> N
         assert similar.similarity == pytest.approx(agree[np.triu_indices(60, 1)].mean())
         assert (similar.similarity > 0.99) == helps
         assert similar.similarity_if_independent == pytest.approx(0.68, abs=0.02)
+
+
+def test_the_bound_of_copies_by_hand() -> None:
+    """All are one centre: of 0.05, a quarter is for the similarity of the 60 * 59 / 2 pairs.
+
+    The rest is for the errors, a half of it for the centre (Hoeffding) and a half for the 59
+    differences from it (Bernstein).
+    """
+    public, private = (study([np.arange(n) % 4 > 0] * 60, resamples=1) for n in (4_000, 8_000))
+    similar = similarity_bound(public, private)
+    assert similar is not None
+    share = 1 - (0.05 / 4 / 1_770) ** (1 / 8_000)  # of which none of 8,000 private rows is
+    each = 0.05 * 3 / 8
+    of_centre = np.sqrt(np.log(2 / each) / 8_000)
+    logarithm = np.log(2 * 59 / each) / 4_000
+    linear = 2 * logarithm / 3
+    of_differences = linear + np.sqrt(linear**2 + 2 * share * logarithm)
+    assert (similar.centres, similar.bound) == (1, pytest.approx(of_centre + of_differences))
 
 
 def test_only_right_or_wrong_on_independent_rows_has_the_bound() -> None:

@@ -218,6 +218,18 @@ def test_a_board_of_one_team_or_of_none_has_no_readings(
     assert provide_report_sections({"anything": 1}) == []
 
 
+@pytest.mark.parametrize(("n_differing", "is_drawn"), [(1, False), (2, True)])
+def test_a_line_for_each_row_is_drawn_where_two_rows_differ(
+    study_of: StudyMaker, metrics: dict[str, Any], n_differing: int, is_drawn: bool
+) -> None:
+    right = np.tile([0, 1], 10)
+    wrong = np.where(np.arange(20) < n_differing, 1 - right, right)
+    sections = made(study_of(metrics["accuracy"], right, np.stack([right, wrong])))
+    (shown,) = (section for section in sections if section.title == "The podium")
+    assert ("The second chart shows 2 rows without ties" in shown.text) == is_drawn
+    assert len(shown.charts) == 1 + is_drawn
+
+
 def test_identical_teams_are_never_shown_to_be_better(
     study_of: StudyMaker, metrics: dict[str, Any]
 ) -> None:

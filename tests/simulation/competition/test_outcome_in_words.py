@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from arena.report.competition_simulation import truth_section
+from arena.simulation.competition.charts import ranks_chart
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, Flag
-from arena.simulation.competition.outcome import CompetitionOutcome, TeamOutcome
+from arena.simulation.competition.outcome import CompetitionOutcome, TeamOutcome, agreement_of
 from arena.simulation.competition.summary import summarize
 from arena.simulation.competition.timeline import Day
 from arena.utils.tabular import as_json
@@ -108,4 +109,20 @@ def test_an_outcome_by_hand() -> None:
     assert STATES["missed"].best_score_held is False
     ends = {"estimate": 0.81, "low": 0.81, "high": 0.81}
     assert replace(BEATEN, best_score=ends).best_score_held is True
+    for end in ("low", "high"):
+        assert replace(BEATEN, best_score={**ends, end: None}).best_score_held is None
     assert STATES["without a meaning"].best_won is STATES["not known"].loss is None
+
+
+def test_two_teams_agree_or_not() -> None:
+    """The bees are first on the public and the private board, and second in truth."""
+    assert agreement_of(BEATEN.teams[:2], "exact") == {
+        "public_private": 1.0, "private_true": -1.0, "public_true": -1.0,
+    }  # fmt: skip
+
+
+def test_bars_of_ranks_are_of_teams_with_both_ends() -> None:
+    bees, owls, cats = BEATEN.teams
+    teams = (bees, replace(owls, rank_low=None), replace(cats, rank_high=None))
+    bars = ranks_chart(replace(BEATEN, teams=teams)).specification["layer"][1]["data"]["values"]
+    assert [row["team"] for row in bars] == ["bees"]

@@ -83,6 +83,9 @@ def test_questions_on_the_same_text_count_less() -> None:
     for power in (0.0, 1.0):
         with pytest.raises(UsageError, match="between 0 and 1"):
             plan_questions(question_table, "value", 0.1, power=power)
+    for difference in (0.0, float("inf")):
+        with pytest.raises(UsageError, match="Give the difference to detect"):
+            plan_questions(question_table, "value", difference)
 
 
 def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:

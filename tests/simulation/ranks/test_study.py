@@ -234,6 +234,18 @@ def test_few_tests_give_no_upper_limit():
     assert all(row.low == 0 for row in needed if row.probability == 0.5)
 
 
+def test_models_beyond_the_last_whole_set_do_not_count():
+    true, errors = np.array([0.8, 0.7, 0.9]), np.random.default_rng(0).normal(size=(3, 60))
+    for competitors, n_models in ((2, 2), (1, 3)):
+        of_all, of_sets = (
+            rows_for_probabilities(
+                ModelScores(true[:n], {400: true[:n, None] + 0.1 * errors[:n]}, True), competitors
+            )
+            for n in (3, n_models)
+        )
+        assert of_all == of_sets
+
+
 def test_rows_are_not_extrapolated_far():
     shown_scores = {400: np.array([np.full(60, 0.8), np.linspace(0.5, 2.0, 60)])}
     needed = rows_for_probabilities(ModelScores(np.array([0.8, 0.7]), shown_scores, True), 2)
