@@ -61,12 +61,6 @@ def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     assert rejected.faults[0].id == expected.faults[0].id == IDS[0]
 
 
-def test_of_two_submissions_one_can_be_a_copy() -> None:
-    submissions = {"good": GOOD, "copy": GOOD}
-    (pair,) = arena.score(SOLUTION, submissions, metric="roc_auc", intervals=False).similar
-    assert (pair.identical, sorted(pair.teams)) == (True, ["copy", "good"])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["roc_auc", "mae"])
 def test_resamples_that_are_drawn_in_parts_give_the_same_board(
