@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.evaluation.predictions import ArrayPredictions
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.scoring import admit
+from arena.scoring.score import _similar
 from arena.types import Fault, MetricTraits, PredictionKind
 from arena.utils.parallel import NoProgress
 
@@ -77,3 +79,13 @@ def test_the_key_of_a_file_names_the_rules_by_which_it_was_read(
     for sha256, expected in (("ab", key), ("", None)):
         read = ReadSubmission(EIGHT_BYTES, (), sha256)
         assert admit._key(read, metric_of(kind, bounds)) == expected
+
+
+def test_of_two_files_one_can_be_a_copy() -> None:
+    predictions = ArrayPredictions(np.tile(np.arange(4.0), (2, 1)))
+    store: Any = SimpleNamespace(predictions=lambda numbers: predictions)
+    records: Any = [SimpleNamespace(submission=number, team=f"t{number}") for number in (1, 2)]
+    solution: Any = SimpleNamespace(kind=VALUE)
+    (pair,) = _similar(store, records, solution)
+    assert (pair.identical, pair.teams) == (True, ("t1", "t2"))
+    assert _similar(store, records[:1], solution) == ()
