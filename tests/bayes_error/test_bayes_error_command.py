@@ -399,3 +399,9 @@ def test_a_strangers_estimator_is_a_kind_like_ours():
     ):
         with pytest.raises(ArenaError, match=problem):
             arena.bayes_error(marks, kind, manager=manager, **options)
+
+
+def test_the_help_offers_no_completion_of_its_own(tmp_path):
+    called = run_here("bayes-error", "--help", cwd=tmp_path)
+    assert called.stdout.startswith("Usage: arena bayes-error")
+    assert "completion" not in called.stdout

@@ -41,6 +41,16 @@ def test_only_what_everybody_sees_is_read_by_other_sites_and_only_if_chosen(tmp_
         web.close()
 
 
+def test_a_board_for_members_is_not_read_by_other_sites(tmp_path: Path) -> None:
+    headers = []
+    for board in ("members", "anyone"):
+        web = WebSite(tmp_path / board, embed=True, board=board)
+        answer = web.program(web.token(web.person("Ada", "Ants"))).get(f"/api/v1/{NAME}/board")
+        headers.append((answer.status_code, answer.headers.get(ALLOWED)))
+        web.close()
+    assert headers == [(200, None), (200, "*")]
+
+
 @pytest.mark.slow  # a browser takes long to start
 def test_a_page_of_another_site_shows_the_board(browser: Any, tmp_path: Path) -> None:
     web = WebSite(tmp_path, embed=True)

@@ -453,6 +453,36 @@ def test_at_most_fifty_tokens(web: WebSite) -> None:
     assert answer.status_code == 201
 
 
+def test_a_token_ends_after_one_day_to_ten_years(web: WebSite) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    statuses = {"0": 422, "1": 200, "3650": 200, "3651": 422, "x": 422, "": 200}
+    for days, status in statuses.items():
+        answer = client.post(f"/{NAME}/tokens", data={"name": "mine", "days": days})
+        assert answer.status_code == status, days
+
+
+def test_a_page_that_is_sent_twice_is_known_by_a_key_of_at_most_a_hundred_characters(
+    web: WebSite,
+) -> None:
+    client = web.browser(web.person("Ada", "Ants"))
+    for key in ("k" * 99, "k" * 100, "k" * 101):
+        client.post(f"/{NAME}/submit", data={"key": key}, files={"file": ("a.csv", b"id,y\n1,0\n")})
+    assert len(web.site.intake.of_kind(NAME, "submit")) == 2
+
+
+def test_answers_for_the_organisers_are_kept_apart_from_those_of_the_board(web: WebSite) -> None:
+    question = {"of": "file", "text": "?", "choices": [], "required": False, "brackets": False}
+    shown = {"method": "board", "school": "organisers"}
+    questions = {key: {**question, "shown": where} for key, where in shown.items()}
+    web.scorer.publish(replace(web.facts, questions=questions))
+    client = web.program(web.token(web.person("Ada", "Ants")))
+    query = "file=a.csv&answer.method=trees&answer.school=ours"
+    assert client.post(f"{API}/submissions?{query}", content=b"id,y\n").status_code == 202
+    (request,) = web.site.intake.of_kind(NAME, "submit")
+    kept = {kind: request.payload[kind] for kind in ("answers", "private")}
+    assert kept == {"answers": {"method": "trees"}, "private": {"school": "ours"}}
+
+
 def test_the_answers_of_files_are_exported_by_question(web: WebSite) -> None:
     web.person("Ada", "Ants")
     payload = {"answers": {"a": "x"}, "private": {"b": "=y", "c": "z"}}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.server.records.people import HostRole
+from arena.server.records.people import HOST_ROLES, HostRole
 from arena.server.web.api import ENDPOINTS
 from arena.server.web.pages import PAGES
 from asgi import respond
@@ -89,6 +89,14 @@ def test_an_organiser_is_one_of_one_competition(web: WebSite) -> None:
     assert program.get(f"/api/v1/{NAME}/admin/teams").status_code == 200
     assert program.get(f"/api/v1/{OTHER}/admin/teams").status_code == 404
     assert program.get(f"/api/v1/{OTHER}/admin/export/accounts").status_code == 404
+
+
+def test_each_role_is_stored_as_itself(web: WebSite) -> None:
+    accounts = web.site.accounts
+    for role in HOST_ROLES:
+        accounts.enter(NAME, web.person(role), organiser=role)
+    stored = {person.name: person.role for person in accounts.accounts(NAME)}
+    assert stored == {"organiser": "organiser", "judge": "judge", "reader": "reader"}
 
 
 def test_an_organiser_changes_and_sees_nobody_of_another_competition(web: WebSite) -> None:

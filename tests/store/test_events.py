@@ -46,6 +46,25 @@ def test_events_that_the_journal_lacks_are_counted(recorded: Store, database: Pa
     assert recorded.events_without_journal() == 0
 
 
+def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: Path) -> None:
+    """It has submissions 1 to 3 and an event, each in a line after its first."""
+    store.add_submissions([Incoming(f"t{number}", "f", "s", None) for number in range(3)])
+    with store.transaction() as transaction:
+        transaction.append_event("note", "host", {}, TIME)
+    journal = database.with_name(f"{database.name}.journal")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    before, after = "submissions before its first: ", "missing submissions after its first: "
+    for left_out, faults in (
+        ((), ()), ((1, 2), (f"{before}2",)), ((2, 3), (f"{after}2",)),
+        ((1, 3), (f"{before}1", f"{after}1")), ((1, 2, 3), (f"{before}3",)),
+        ((1, 2, 3, 4), ()),  # it has nothing: then the events that it lacks are counted
+    ):  # fmt: skip
+        journal.write_bytes(
+            b"".join(line for number, line in enumerate(lines) if number not in left_out)
+        )
+        assert store.journal_faults() == faults
+
+
 def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Store) -> None:
     for kind in ("upgrade", "note", "note"):
         with store.transaction() as transaction:

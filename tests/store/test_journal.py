@@ -18,7 +18,7 @@ import pytest
 from arena.errors import StoreError
 from arena.store import Event
 from arena.store import journal as journals
-from arena.store.journal import Acknowledged, Journal, JournalEntry, Scoring, missing
+from arena.store.journal import Acknowledged, Journal, JournalEntry, Scoring, checked_line, missing
 from arena.types import SubmissionRecord
 
 WHEN = "2026-03-01T12:00:00.000000+00:00"
@@ -87,6 +87,12 @@ def test_what_is_being_scored_is_known_until_another_line_follows(journal: Journ
     journal.announce(SCORING)
     journal.announce(None)
     assert (journal.read().scoring, journal.read().damaged) == (None, 0)
+    journal.announce(SCORING)
+    announced = json.loads(journal.path.read_bytes().splitlines()[-1])["scoring"]
+    for damaged, received in enumerate((5, None, "today"), start=1):  # with the right checksum
+        with journal.path.open("ab") as file:
+            file.write(checked_line({"scoring": {**announced, "received": received}}))
+        assert (journal.read().scoring, journal.read().damaged) == (None, damaged)
     first, second = (Scoring("a", "f", "s", WHEN).attempt for _ in range(2))
     assert first != second
     assert len(first) == 16
