@@ -54,6 +54,8 @@ def test_nearly_equal_vectors_do_not_cancel(noise):
     values = centred(np.stack([base, base + noise * rng.normal(size=300), rng.normal(size=300)]))
     expected = np.std(values[0] - values[1], ddof=1) / np.sqrt(300)
     assert standard_errors_from_values(values)[0, 1] == pytest.approx(expected, rel=1e-9)
+    errors = standard_errors_from_values(values[[0, 2, 1]])
+    assert errors[0, 2] == pytest.approx(expected, rel=1e-9)
 
 
 def test_many_blocks_and_workers_give_the_bits_of_one():

@@ -270,6 +270,9 @@ def test_a_missing_column_of_scores_names_the_option(tmp_path):
     path.write_text("name,win_rate\na,0.5\nb,0.7\n")
     with pytest.raises(InputError, match=r"name, win_rate\. Name .* with --score-column"):
         read_scores(path, "score")
+    path.write_text(",".join(f"c{number}" for number in range(21)) + "\n")
+    with pytest.raises(InputError, match=r"c18, c19\. Name"):  # twenty of them
+        read_scores(path, "score")
 
 
 def test_one_split_of_two_stacked_boards(tmp_path):

@@ -37,6 +37,7 @@ def test_the_shape_is_that_of_the_board_and_the_spread_that_of_the_pilot():
     gaps = np.random.default_rng(1).exponential(size=400)
     past = board(-gaps, entries=np.arange(400, 0, -1.0))
     normal_prior, point, scenarios = normal_and_like(past)
+    assert len(point.centres) == 400
     uniform, normal = np.random.default_rng(2).random((2, 20_000))
     true = point.true_scores(uniform, normal)
     assert true.std() == pytest.approx(normal_prior.spread, rel=0.02)
