@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.rescore import align_solution
 from arena.config import Settings
-from arena.errors import InputError, UsageError
+from arena.errors import InputError, MetricError, UsageError
 from arena.evaluation.binding import bind
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.row_weights import row_weights_of
@@ -102,6 +103,12 @@ def test_several_targets_and_equal_weights() -> None:
     np.testing.assert_allclose(
         even.influence_values(VALUES, SENT), influence_values(plain, VALUES, SENT), atol=1e-9
     )
+
+
+def test_rows_without_a_weight_above_0_are_refused() -> None:
+    message = "No row of the split has a weight above 0. Check the weights."
+    with pytest.raises(MetricError, match=f"^{re.escape(message)}$"):
+        bound("mse", VALUES, None, np.zeros(N))
 
 
 def test_influence_values_are_the_derivative_of_the_score() -> None:
