@@ -24,14 +24,14 @@ _lock = threading.Lock()
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What was derived from an array; one thread derives at a time."""
+class _SharedArray:
+    """The values that were derived from an array; one thread derives at a time."""
 
     values: dict[Hashable, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_shared: dict[_Place, _Kept] = {}
+_shared: dict[_Place, _SharedArray] = {}
 
 
 def _place(array: npt.NDArray[Any]) -> _Place:
@@ -53,7 +53,7 @@ def shared_weights(weights: WeightArray) -> Iterator[None]:
     with _lock:
         entered = place not in _shared
         if entered:
-            _shared[place] = _Kept()
+            _shared[place] = _SharedArray()
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ def share_each_row(array: npt.NDArray[Any]) -> None:
     True
     """
     places = [_place(row) for row in array]
-    _shared.update((place, _Kept()) for place in places)
+    _shared.update((place, _SharedArray()) for place in places)
     weakref.finalize(array, _forget, places)
 
 
@@ -91,14 +91,14 @@ def derived_once(
     block of submissions that is scored under them. ``key`` is equal for functions that derive the
     same; None: the function itself.
     """
-    kept = _shared.get(_place(array))
-    if kept is None:
+    shared_array = _shared.get(_place(array))
+    if shared_array is None:
         return derive(array)
     key = derive if key is None else key
-    with kept.lock:
-        if key not in kept.values:
-            kept.values[key] = derive(array)
-        derived_value: _Derived = kept.values[key]
+    with shared_array.lock:
+        if key not in shared_array.values:
+            shared_array.values[key] = derive(array)
+        derived_value: _Derived = shared_array.values[key]
         return derived_value
 
 

@@ -81,16 +81,16 @@ def test_two_labels_are_known_by_a_gain_over_a_score_that_is_not_the_baseline() 
         player.receive(Feedback(first, None))
         after = player.submit().prediction
         player.receive(Feedback(first + change / 40, first))
-        known = player.known_labels()
-        assert np.count_nonzero(known >= 0) == n_known
+        known_labels = player.known_labels()
+        assert np.count_nonzero(known_labels >= 0) == n_known
         right = after if change > 0 else before
-        assert (known[known >= 0] == right[known >= 0]).all()
+        assert (known_labels[known_labels >= 0] == right[known_labels >= 0]).all()
         assert (before != after).sum() == 2
 
 
 def test_the_settings_of_a_competitor_are_its_parameters() -> None:
     habits = ["explore", "ensemble", "blend", "persistence", "name"]
-    others = {
+    parameters_of_name = {
         "boosting": ["vote", "name"],
         "block-flip": ["rows", "base", "name"],
         "lightgbm": ["grid"],
@@ -103,10 +103,10 @@ def test_the_settings_of_a_competitor_are_its_parameters() -> None:
     }
     for competitor in all_competitors():
         parameters = [*inspect.signature(type(competitor)).parameters]
-        assert parameters == others.get(competitor.name, ["name"])
+        assert parameters == parameters_of_name.get(competitor.name, ["name"])
         # The display shows each of them but what resolves names.
-        shown = re.findall(r"(\w+)=", repr(competitor))
-        assert {*shown} == {*parameters, "name"} - {"resolve"}
+        displayed_names = re.findall(r"(\w+)=", repr(competitor))
+        assert {*displayed_names} == {*parameters, "name"} - {"resolve"}
 
 
 @pytest.mark.few(3)

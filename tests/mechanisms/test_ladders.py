@@ -597,11 +597,11 @@ def test_thresholdout_answers_anew_strictly_beyond_its_threshold() -> None:
     """Without noise: 0.75 and 0.25 are just the threshold away from the last answer 0.5."""
     mechanism = Thresholdout(threshold=0.25)
     first = mechanism.release({}, evaluation(1, 0.5), NoNoise())
-    shown = []
+    answers = []
     for score in (0.75, 0.25, 0.7501, 0.2499):
         release = mechanism.release(first.state, evaluation(2, score), NoNoise())
-        shown.append((release.score, release.improved, release.state["used"]))
-    assert shown == [(0.5, False, 1), (0.5, False, 1), (0.7501, False, 2), (0.2499, True, 2)]
+        answers.append((release.score, release.improved, release.state["used"]))
+    assert answers == [(0.5, False, 1), (0.5, False, 1), (0.7501, False, 2), (0.2499, True, 2)]
 
 
 @pytest.mark.parametrize(("eta", "level"), [(0.069, 0.95), (0.5, 0.99)])

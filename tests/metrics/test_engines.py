@@ -120,16 +120,19 @@ def test_shared_predictions_are_sorted_once(
 ) -> None:
     predictions, positive, weights = problem
     arguments = [(positive, weights), (positive, weights[::-1].copy()), (~positive, weights)]
-    expected = [kernels.concordant_pairs(predictions, *given) for given in arguments]
+    expected = [
+        kernels.concordant_pairs(predictions, *labels_and_weights)
+        for labels_and_weights in arguments
+    ]
     sorter, sorted_rows = kernels.of_name["roc_auc"].RowSorter, []
     sort = sorter.sort
     monkeypatch.setattr(
         sorter, "sort", lambda self, values: (sorted_rows.append(values), sort(self, values))
     )
     share_each_row(predictions)
-    for given, pairs in zip(arguments, expected, strict=True):
+    for labels_and_weights, pairs in zip(arguments, expected, strict=True):
         for block in (slice(3), slice(3, None)):
-            doubled, of_classes = kernels.concordant_pairs(predictions[block], *given)
+            doubled, of_classes = kernels.concordant_pairs(predictions[block], *labels_and_weights)
             _equal(doubled, pairs[0][block])
             _equal(of_classes, pairs[1])
     assert len(sorted_rows) == 2 * len(predictions)  # once for each set of positive rows

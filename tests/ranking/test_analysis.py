@@ -195,7 +195,7 @@ def test_findings_of_small_boards_are_kept(study_of, metrics):
             resamples=40,
         ),
         "tasks": replace(tasks, tasks=np.arange(24) % 6, task_names=tuple("uvwxyz"), level=0.9),
-        "nobody differs": study_of(gains, np.zeros(24), np.tile(shares[0], (3, 1)), resamples=40),
+        "equal scores": study_of(gains, np.zeros(24), np.tile(shares[0], (3, 1)), resamples=40),
     }  # fmt: skip
     findings = {
         f"{analysis.name}, {name}": asdict(analysis.run(study, np.random.default_rng(1)))

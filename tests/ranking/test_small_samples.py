@@ -288,7 +288,7 @@ def test_possible_winners_by_hand():
 
 def test_of_few_resamples_a_lead_over_one_excludes_it_at_a_share_of_the_level():
     # 20 resamples are too few for a quantile. Half of 0.05 is for all pairs: 0.025 / 6, or 2.638.
-    # The other quarter for leads adds up to (0.0125 + 0.025 / 6) / 2 for one of them, or 2.394.
+    # Another quarter is for the two leads: one has (0.0125 + 0.025 / 6) / 2, or 2.394.
     resampled = 0.7 * np.random.default_rng(0).normal(size=(3, 20))
     for lead, possible, better in ((2.38, 3, 0), (2.41, 2, 0), (2.62, 2, 0), (2.65, 2, 1)):
         scores = np.array([lead, lead - 0.5, 0.0])

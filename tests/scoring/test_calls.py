@@ -316,8 +316,8 @@ def test_resamples_are_the_same_however_many_are_drawn_at_once(
 def test_rows_are_drawn_within_classes_by_cluster_and_until_every_class_occurs() -> None:
     """Twelve rows in six pairs; two rows of the first pair have the rare class."""
     classes, pairs = np.repeat([1, 0], [2, 10]), np.repeat(np.arange(6), 2)
-    sent = ArrayPredictions(np.eye(12)[:M])
-    for traits, drawn, labels, clusters, stratify in (
+    predictions = ArrayPredictions(np.eye(12)[:M])
+    for traits, expected_rows, labels, clusters, stratify in (
         ("", "any rows", True, None, None),
         ("", "within classes", True, None, True),
         ("", "any rows", True, pairs, False),
@@ -332,8 +332,8 @@ def test_rows_are_drawn_within_classes_by_cluster_and_until_every_class_occurs()
         metric: Any = Limited(traits=MetricTraits(**({traits: True} if traits else {})))
         rows = RankedRows(classes, ("a", "b") if labels else None, clusters)
         _, resampling = study_of(
-            metric, rows, teams=tuple("abc"), submissions=np.arange(M), predictions=sent,
-            scores=full_scores(metric, classes, sent),
+            metric, rows, teams=tuple("abc"), submissions=np.arange(M), predictions=predictions,
+            scores=full_scores(metric, classes, predictions),
             settings=BoardSettings(40, workers=1, stratify=stratify),
         )  # fmt: skip
         weights, case = resampling.weights, (traits, labels, clusters is not None, stratify)
@@ -341,9 +341,9 @@ def test_rows_are_drawn_within_classes_by_cluster_and_until_every_class_occurs()
         of_rare = weights[:2].sum(axis=0)
         is_paired = bool((weights[::2] == weights[1::2]).all())
         assert is_paired == (clusters is not None), case
-        assert bool((of_rare == 2).all()) == (drawn == "within classes"), case
-        assert bool(of_rare.all()) == (drawn != "any rows"), case
-        assert bool(resampling.redrawn) == (drawn == "complete rows"), case
+        assert bool((of_rare == 2).all()) == (expected_rows == "within classes"), case
+        assert bool(of_rare.all()) == (expected_rows != "any rows"), case
+        assert bool(resampling.redrawn) == (expected_rows == "complete rows"), case
 
 
 class Worst(Mae):
@@ -395,10 +395,10 @@ def test_predictions_that_fit_into_memory_are_read_once_for_all_parts_of_the_res
     monkeypatch: pytest.MonkeyPatch, at_once: int, held_bytes: int, reads: int
 ) -> None:
     """Of 200 resamples that fit, 128 are drawn: kernels process so many together."""
-    mae, drawn = PluginManager().metrics.resolve("mae"), []
+    mae, resample_counts = PluginManager().metrics.resolve("mae"), []
 
     def draw(n_rows: int, resamples: int, *given: Any, **named: Any) -> Resamples:
-        drawn.append(resamples)
+        resample_counts.append(resamples)
         return draw_resamples(n_rows, resamples, *given, **named)
 
     monkeypatch.setattr(private_board, "draw_resamples", draw)
@@ -416,4 +416,4 @@ def test_predictions_that_fit_into_memory_are_read_once_for_all_parts_of_the_res
     )
     # One submission is looked at to know whether all fit.
     assert predictions.reads == [reads, *[reads - (reads > 1)] * (M - 1)]
-    assert drawn == ([300] if at_once == 300 else [128, 128, 44])
+    assert resample_counts == ([300] if at_once == 300 else [128, 128, 44])

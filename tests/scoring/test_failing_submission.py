@@ -52,14 +52,21 @@ def test_one_failing_submission_does_not_end_the_score_of_the_others(
     usage = ["Public" if i < 2 else "Private" for i in range(N)]
     solution = {"id": [f"i{i}" for i in range(N)], "y": range(N), "Usage": usage}
     truth = np.arange(float(N))
-    sent = {"b": truth + 3, "late": truth + 200, "a": truth + 0.5, "shy": truth.copy()}
-    sent["shy"][:2] = 200.0  # of the public rows, on which it has no score
+    predictions_of_team = {
+        "b": truth + 3,
+        "late": truth + 200,
+        "a": truth + 0.5,
+        "shy": truth.copy(),
+    }
+    predictions_of_team["shy"][:2] = 200.0  # of the public rows, on which it has no score
     settings = ScoreSettings(metric="fussy", board=BoardSettings(intervals=False))
 
     def board(*teams: str) -> ScoreResult:
-        return score(solution, {team: sent[team] for team in teams}, settings, manager=manager)
+        return score(
+            solution, {team: predictions_of_team[team] for team in teams}, settings, manager=manager
+        )
 
-    result = board(*sent)
+    result = board(*predictions_of_team)
     assert [(row["team"], row["score"], row["public_score"]) for row in result.standings] == [
         ("shy", 0.0, None), ("a", 0.5, 0.5), ("b", 3.0, 3.0),
     ]  # fmt: skip

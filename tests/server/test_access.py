@@ -302,9 +302,9 @@ def test_a_change_that_another_site_asks_for_is_refused() -> None:
             "type": "http", "method": method, "scheme": "http", "path": "/", "query_string": b"",
             "headers": raw,
         }  # fmt: skip
-        said = refusal_of(Problem, refuse_other_sites, Request(scope), URL)
+        refusal = refusal_of(Problem, refuse_other_sites, Request(scope), URL)
         sentence = "This form was sent from another site. Open the page here and send it again."
-        assert said == (sentence if is_refused else None), (method, headers)
+        assert refusal == (sentence if is_refused else None), (method, headers)
 
 
 def merge_during(
@@ -550,15 +550,16 @@ def described(path: str, method: str, operation: dict[str, Any]) -> Iterator[str
 
 
 def test_the_openapi_document_is_the_kept_one() -> None:
-    whole = copy.deepcopy(document("1.0"))
+    openapi_document = copy.deepcopy(document("1.0"))
     lines = [
         line
-        for path, operations in whole.pop("paths").items()
+        for path, operations in openapi_document.pop("paths").items()
         for method, operation in operations.items()
         for line in described(path, method, operation)
     ]
-    schemas = whole["components"].pop("schemas")  # of which another version of pydantic has others
-    lines.append(json.dumps({**whole, "Problem": schemas["Problem"]}, indent=1))
+    # Other versions of pydantic describe the other schemas in other words.
+    schemas = openapi_document["components"].pop("schemas")
+    lines.append(json.dumps({**openapi_document, "Problem": schemas["Problem"]}, indent=1))
     check_kept("openapi.txt", "\n".join(lines) + "\n")
 
 

@@ -244,13 +244,13 @@ ADDRESSES = {
 
 
 def test_relative_addresses_are_those_of_the_folder() -> None:
-    found = {
+    addresses_of_text = {
         text: re.findall(
             r'(?:src|href)="([^"]*)"', markdown(text, addresses=Addresses.served("race"))
         )
         for text in ADDRESSES
     }
-    assert found == {text: [address] for text, address in ADDRESSES.items()}
+    assert addresses_of_text == {text: [address] for text, address in ADDRESSES.items()}
 
 
 @given(st.text(alphabet="$\\{}[]()<>&\"'^_ abx1!#|\n", max_size=200))

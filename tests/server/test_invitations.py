@@ -63,10 +63,11 @@ def test_a_preview_invites_nobody(web: WebSite) -> None:
         assert "Line 2: The name of the team is missing." in page
         assert "x@y.org</textarea>" in page  # what was pasted is still there
     admin = web.program(web.token(web.person("Pat", organiser=True), "admin"))
-    nameless = "".join(f"a{line}@b.org\n" for line in range(1, 12))  # the first ten are told
-    refused = admin.post(f"{API}/admin/teams", content=nameless.encode())
-    told = " ".join(f"Line {line}: The name of the team is missing." for line in range(1, 11))
-    assert (refused.status_code, refused.json()["detail"]) == (422, told)
+    lines_without_team = "".join(f"a{line}@b.org\n" for line in range(1, 12))
+    refused = admin.post(f"{API}/admin/teams", content=lines_without_team.encode())
+    # The answer names the first ten.
+    sentences = " ".join(f"Line {line}: The name of the team is missing." for line in range(1, 11))
+    assert (refused.status_code, refused.json()["detail"]) == (422, sentences)
     assert web.site.accounts.invites() == []
     assert len(re.findall(f"{URL}/invite/", post(good, "create"))) == 2
     assert len(web.site.accounts.invites()) == 2

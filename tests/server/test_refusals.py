@@ -472,15 +472,15 @@ def test_a_page_that_is_sent_twice_is_known_by_a_key_of_at_most_a_hundred_charac
 
 def test_answers_for_the_organisers_are_kept_apart_from_those_of_the_board(web: WebSite) -> None:
     question = {"of": "file", "text": "?", "choices": [], "required": False, "brackets": False}
-    shown = {"method": "board", "school": "organisers"}
-    questions = {key: {**question, "shown": where} for key, where in shown.items()}
+    audiences = {"method": "board", "school": "organisers"}
+    questions = {key: {**question, "shown": where} for key, where in audiences.items()}
     web.scorer.publish(replace(web.facts, questions=questions))
     client = web.program(web.token(web.person("Ada", "Ants")))
     query = "file=a.csv&answer.method=trees&answer.school=ours"
     assert client.post(f"{API}/submissions?{query}", content=b"id,y\n").status_code == 202
     (request,) = web.site.intake.of_kind(NAME, "submit")
-    kept = {kind: request.payload[kind] for kind in ("answers", "private")}
-    assert kept == {"answers": {"method": "trees"}, "private": {"school": "ours"}}
+    stored_answers = {kind: request.payload[kind] for kind in ("answers", "private")}
+    assert stored_answers == {"answers": {"method": "trees"}, "private": {"school": "ours"}}
 
 
 def test_the_answers_of_files_are_exported_by_question(web: WebSite) -> None:

@@ -366,7 +366,7 @@ def test_a_choice_or_withdrawal_changes_the_earlier_answers_of_a_team() -> None:
 
 
 def publishing_scorer(**parts: Any) -> Any:
-    """Return what stands for a scorer that has judged a group; ``parts`` replace its own."""
+    """Return a stand-in for a scorer that has judged a group, with other ``parts`` if given."""
 
     def published(request: Any, answer: Any) -> Any:
         assert request.seq == answer.seq
@@ -630,11 +630,11 @@ def test_a_scorer_that_was_killed_judges_alone_and_gives_up_after_two_ends(tmp_p
     for ends, is_hopeless in ((1, False), (2, True)):
         once = killed(5)
         assert (once.deaths, once.hopeless(5)) == ({5: ends}, is_hopeless)
-    other = killed(3)  # the earlier ends are stored too
-    assert (other.single_until, other.hopeless(5), other.hopeless(3)) == (6, True, False)
-    other.failed([8, 9])
-    assert (other.single_until, other.alone(9)) == (9, True)
-    other.failed([7])
-    assert other.single_until == 9
-    other.end()
+    attempts = killed(3)  # the earlier ends are stored too
+    assert (attempts.single_until, attempts.hopeless(5), attempts.hopeless(3)) == (6, True, False)
+    attempts.failed([8, 9])
+    assert (attempts.single_until, attempts.alone(9)) == (9, True)
+    attempts.failed([7])
+    assert attempts.single_until == 9
+    attempts.end()
     assert not path.exists()

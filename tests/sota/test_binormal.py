@@ -78,13 +78,14 @@ DRAWN = {
 
 def test_the_best_of_a_few_draws_is_the_kept_one() -> None:
     """Each of three draws is shown, as its distance from the best true AUC in units of 0.0001."""
-    found = {}
+    quantiles_of_case = {}
     for case, (aucs, positives, negatives, rho) in DRAWN.items():
         rng = np.random.default_rng(3)
         best = auc_maximum(np.array(aucs), positives, negatives, rng, rho=rho, repetitions=3)
         draws = [best.quantile(share) for share in (0.0, 0.5, 1.0)]
-        found[case] = [1e4 * (draw - max(aucs)) for draw in draws] + [best.simulation_error]
-    check_kept_document("drawn-aucs", found)
+        distances = [1e4 * (draw - max(aucs)) for draw in draws]
+        quantiles_of_case[case] = [*distances, best.simulation_error]
+    check_kept_document("drawn-aucs", quantiles_of_case)
 
 
 def test_rank_sums_from_sorted_bits_are_those_from_sorted_positions():

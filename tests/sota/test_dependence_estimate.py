@@ -109,11 +109,11 @@ def test_bad_input():
         with pytest.raises(UsageError, match="at least one submission and two rows"):
             estimate_dependence(np.ones(shape, dtype=bool))
     assert estimate_dependence(np.ones((1, 2), dtype=bool)).n_clusters == 1
-    two, one = np.array([True, False, True, False]), np.array([True, False, False])
-    for truth in (one, ~one):
+    two_positives, one_positive = np.array([1, 0, 1, 0], bool), np.array([1, 0, 0], bool)
+    for truth in (one_positive, ~one_positive):
         with pytest.raises(UsageError, match=r"^Rank correlations need at least two rows of each"):
             ClassRanks(truth, 1)
-    assert [ranks.shape for ranks in ClassRanks(two, 1).doubled] == [(1, 2), (1, 2)]
+    assert [ranks.shape for ranks in ClassRanks(two_positives, 1).doubled] == [(1, 2), (1, 2)]
     with pytest.raises(UsageError):
         estimate_dependence(np.ones((2, 5), dtype=bool), level=2)
 

@@ -137,9 +137,9 @@ def test_the_bound_of_copies_by_hand() -> None:
     similar = similarity_bound(public, private)
     assert similar is not None
     share = 1 - (0.05 / 4 / 1_770) ** (1 / 8_000)  # of which none of 8,000 private rows is
-    each = 0.05 * 3 / 8
-    of_centre = np.sqrt(np.log(2 / each) / 8_000)
-    logarithm = np.log(2 * 59 / each) / 4_000
+    level_of_each = 0.05 * 3 / 8
+    of_centre = np.sqrt(np.log(2 / level_of_each) / 8_000)
+    logarithm = np.log(2 * 59 / level_of_each) / 4_000
     linear = 2 * logarithm / 3
     of_differences = linear + np.sqrt(linear**2 + 2 * share * logarithm)
     assert (similar.centres, similar.bound) == (1, pytest.approx(of_centre + of_differences))

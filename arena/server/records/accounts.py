@@ -68,7 +68,7 @@ class Accounts(SignIns, Invites, Teams):
                 )
 
     def forget_person(self, account: str) -> None:
-        """Remove everything that says who has an account, and every way to sign in to it.
+        """Remove the personal data of an account, and every way to sign in to it.
 
         What it sent keeps its random number, which then belongs to no person. The name of its team
         stays on record, and of an identity at a provider a digest, so that the same person

@@ -63,7 +63,7 @@ class Invite:
 
 
 class Invites(Records):
-    """The part of :class:`~arena.server.records.accounts.Accounts` on links and codes."""
+    """The links and codes that invite people."""
 
     tables = _TABLES
 

@@ -85,7 +85,7 @@ class Account:
 
 
 class People(Records):
-    """The part of :class:`~arena.server.records.accounts.Accounts` on who has an account."""
+    """The accounts of people, with their roles and identities."""
 
     tables = _TABLES
 
@@ -122,9 +122,9 @@ class People(Records):
     def account(self, account: str, competition: str | None = None) -> Account:
         """Return an account; ``KeyError`` if there is none.
 
-        With a competition, its state there and whether it is an organiser of it. Whoever is blocked
-        or an organiser on the server is so in each competition. An account without a role in the
-        competition, such as one of an earlier arena, has the state that it has on the server.
+        With a competition, the account has its state and role there. One that is blocked, or an
+        organiser, on the whole server is so in each competition. Without a role in the competition,
+        as in files of earlier versions of arena, its state on the server counts.
         """
         row = self._row(
             "SELECT accounts.*, roles.state AS state_here, roles.organiser AS organiser_here "
@@ -161,7 +161,7 @@ class People(Records):
         return [self.account(row["account"], competition) for row in rows]
 
     def with_contact(self, contact: str) -> list[Account]:
-        """Return the accounts with a contact, whatever its case."""
+        """Return the accounts with a contact; upper and lower case are the same."""
         rows = self._rows(
             "SELECT * FROM accounts WHERE lower(contact) = lower(?) ORDER BY created", contact
         )

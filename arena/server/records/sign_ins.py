@@ -53,7 +53,7 @@ class Token:
 
 
 class SignIns(People):
-    """The part of :class:`~arena.server.records.accounts.Accounts` on sessions and tokens."""
+    """The sessions and tokens of accounts."""
 
     tables = _TABLES
 

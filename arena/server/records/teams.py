@@ -87,7 +87,7 @@ class Member:
 
 
 class Teams(People):
-    """The part of :class:`~arena.server.records.accounts.Accounts` on teams."""
+    """The teams of the accounts and their members."""
 
     tables = _TABLES
 
@@ -230,7 +230,7 @@ class Teams(People):
         RefusedError
             If the account is no member.
         """
-        left = self.team(team)
+        former_team = self.team(team)
         with self._change() as database:
             deletion = database.execute(
                 "DELETE FROM members WHERE team = ? AND account = ?", (team, account)
@@ -241,11 +241,11 @@ class Teams(People):
                 "DELETE FROM invites WHERE made_by = ? AND kind = 'team' AND team = ?",
                 (account, team),
             )
-            self.drop_team_request(left.competition, account)
+            self.drop_team_request(former_team.competition, account)
             if counts:
                 database.execute(
                     "INSERT INTO departures VALUES (?, ?, ?, ?)",
-                    (left.competition, account, team, self._now()),
+                    (former_team.competition, account, team, self._now()),
                 )
 
     def departed_from(self, competition: str, account: str) -> list[str]:

@@ -123,7 +123,7 @@ def enter(
 ) -> Invite | None:
     """Let an account take part, by invitation, code or openly; return the invitation.
 
-    Not once no file can come any more.
+    It is refused once the competition accepts no files any more, late ones included.
 
     The account is active if it has a personal invitation or the competition needs no approval.
     """

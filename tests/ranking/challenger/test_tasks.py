@@ -190,12 +190,12 @@ def test_of_many_tasks_the_first_ones_are_shown_and_that_is_said() -> None:
         assert ("…" in consensus.text) == (n_left_out > 10)
         for section in (between, agreement):
             assert section.text.endswith(sentence or ("." if section is agreement else "place."))
-        drawn = [
+        chart_texts = [
             json.dumps(section.charts[0].specification, ensure_ascii=False)
             for section in (between, agreement)
         ]
-        assert f'"labelAngle": {angle},' in drawn[0]
-        assert [f'"t{min(n, 30) - 1}"' in text for text in drawn] == [True, True]
-        assert ['"t30"' in text for text in drawn] == [False, False]
+        assert f'"labelAngle": {angle},' in chart_texts[0]
+        assert [f'"t{min(n, 30) - 1}"' in text for text in chart_texts] == [True, True]
+        assert ['"t30"' in text for text in chart_texts] == [False, False]
         technical = task_technical(by_task, TEAMS)
         assert (f"t{min(n, 30) - 1}: " in technical, "t30: " in technical) == (True, False)

@@ -45,7 +45,7 @@ def kind(name: str, *, sends_programs: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class Participation:
-    """What a player is told: the number of its visits, and the public baseline."""
+    """The information for a player: the number of its visits, and the public baseline."""
 
     visits: int
     baseline: Any = None
@@ -255,12 +255,12 @@ def test_kinds_and_a_baseline_that_were_asked_for_must_play(
 ) -> None:
     simulation: Any = Prepared(tmp_path, ("full", "ladder"), (BROKEN, ABLE), BROKEN)
     manager: Any = None
-    for given, drop in (
+    for requested_simulation, drop in (
         (simulation, {"drop_kinds": True}),
         (replace(simulation, baseline=ABLE), {"drop_baseline": True}),
     ):
         with pytest.raises(UsageError, match=r"^It needs rows\.$"):
-            prepare.dry_run(given, manager, **drop)
+            prepare.dry_run(requested_simulation, manager, **drop)
     simulation.request.drawn = True  # the teams of drawn competitions have no kinds
     notes = ["full: Few rows.", "ladder: Few rows."]
     assert prepare.dry_run(simulation, manager) == (simulation, notes)
