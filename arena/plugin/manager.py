@@ -291,7 +291,7 @@ class PluginManager:
             for plugin, items in self._call(f"provide_{kind}", {}, _exhaust):
                 for item in items:
                     self._add(registry, plugin, item, protocol)
-            if self._folder is not None and kind == "metrics":
+            if self._folder is not None:
                 registry = registry.within(self._folder)
             self._registries[kind] = registry
         return self._registries[kind]

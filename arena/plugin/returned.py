@@ -160,9 +160,9 @@ def _or_none(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_json(value: Any) -> bool:
-    """Return whether a mapping is JSON without NaN and arrays; numbers of numpy are converted."""
+    """Return whether a mapping becomes JSON, with null for NaN."""
     try:
-        json.dumps(as_json(value), allow_nan=False)
+        json.dumps(as_json(value))
     except (TypeError, ValueError, RecursionError):
         return False
     return isinstance(value, Mapping)

@@ -16,7 +16,8 @@ from arena.utils.text import plural
 from arena_bayes_error.sampling import blocks
 
 _SHOWN = 5
-_MOST_LABELS = 2.0**53
+_MOST_LABELS = 1_000_000
+"""Of a class and row; with a thousand times as many no labels can be drawn."""
 Array = npt.NDArray[Any]
 
 
@@ -160,7 +161,7 @@ def class_counts(counts: npt.ArrayLike, row_number: RowNumber | None) -> Array:
     check_rows(
         lambda rows: _outside(array[rows], _MOST_LABELS),
         len(array),
-        "{rows}: a count is not a number from 0 up.",
+        f"{{rows}}: a count is not a number from 0 to {_MOST_LABELS:,}.",
         row_number,
     )
     check_rows(

@@ -244,6 +244,9 @@ def interval_of_bounds(
     low, high = cell_intervals(programme, ones, level, codes)
     whole = [optimum_of(programme, sign, low, high) for sign in (1, -1)]
     units = len(ones) if codes is None else int(codes.max()) + 1
+    if units == 1:  # there are no other rows to choose a function on
+        least, most = whole
+        return None if least is None or most is None else (least[0], -most[0])
     folds = rng.permutation(units) % min(_FOLDS, units)
     fold = folds if codes is None else folds[codes]
     ends = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.errors import UsageError
+from arena.evaluation.case_metrics import MedianOfCases
 from arena.evaluation.levels import PAIRS
 from arena.evaluation.ranks import best_first
 from arena.evaluation.score_intervals import range_of
@@ -17,7 +18,7 @@ from arena.utils.memory import return_freed_memory
 from arena_ranking.challenger.top import top_positions
 from arena_ranking.differences import FEW_ROWS, floor_standard_errors
 from arena_ranking.evidence import PairwiseEvidence, pairwise_evidence
-from arena_ranking.median_tests import compares_medians, evidence_on_medians
+from arena_ranking.median_tests import evidence_on_medians
 from arena_ranking.near_duplicates import near_duplicates
 from arena_ranking.paired_tests import PairedTests, top_against_others
 from arena_ranking.simultaneous import RankIntervals, rank_intervals
@@ -95,7 +96,7 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     same = evidence.first_identical
     scores = round_significant(every.scores)[same]
     near_copies = _near_copies(evidence, candidates)
-    if compares_medians(every.metric):
+    if isinstance(every.metric, MedianOfCases):
         all_pairs, others = True, comparisons
         evidence = evidence_on_medians(evidence, every, scores, n_candidates=m)
     of_pairs = (1 - study.level) * (1.0 if all_pairs else PAIRS)
@@ -106,7 +107,8 @@ def board_ranks(study: Study, *, all_pairs: bool = False, workers: int = 1) -> B
     own_same = counting_evidence.first_identical
     bounded = bool(np.isfinite(range_of(study.metric)).all())
     needed_classes = traits_of(study.metric).needs_every_class
-    rows = study.words.rows if study.influence is None else f"groups of {study.words.rows}"
+    grouped = study.clusters is not None or study.influence is not None
+    rows = f"groups of {study.words.rows}" if grouped else study.words.rows
     reason = _not_offered(evidence, rows, bounded=bounded, every_class=needed_classes)
     return_freed_memory()
     without_error = _error_of_still_pairs(evidence, range_of(study.metric), needed)

@@ -19,10 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import betainc, ndtr, ndtri, stdtrit
 
-from arena.evaluation.case_metrics import MedianOfCases
-from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.sampling_units import SamplingUnits
-from arena.interfaces import Metric, Study
+from arena.interfaces import Study
 from arena.types import FloatArray, IntArray
 from arena_ranking.evidence import PairwiseEvidence
 from arena_ranking.small_samples import PooledShapes, normal_equivalents
@@ -31,11 +29,6 @@ SINGLES = 0.2
 """The part of the error probability for the tests of single submissions."""
 _MOST = 7.0
 """A normal value that decides every pair."""
-
-
-def compares_medians(metric: Metric) -> bool:
-    """Return whether the scores are medians of cases of equal weight."""
-    return isinstance(metric, MedianOfCases) and row_weights_of(metric) is None
 
 
 def evidence_on_medians(

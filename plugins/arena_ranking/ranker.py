@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from arena.errors import UsageError
 from arena.interfaces import RankSets, Study
@@ -24,7 +24,7 @@ class SimultaneousRanks:
     ties: bool = False
     """Whether possible winners hold for all of several exactly equal best submissions at once:
     ``all_pairs`` of :func:`~arena_ranking.simultaneous.rank_intervals`."""
-    name: str = field(default="simultaneous", init=False)
+    name: str = "simultaneous"
 
     def __post_init__(self) -> None:
         if not isinstance(self.ties, bool):

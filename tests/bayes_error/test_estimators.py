@@ -35,6 +35,7 @@ from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
 from arena_bayes_error.platt import fit_platt, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
 from bayes_simulation import UNBIASED, draws, truth
+from refusals import refusal_of
 from thinned import examples
 
 PROBABILITIES = arrays(np.float64, st.integers(2, 60), elements=st.floats(0, 1))
@@ -286,6 +287,20 @@ def test_iclr_2017():
 def test_bad_rows_are_refused_by_number(call, said):
     with pytest.raises(InputError, match=said):
         call()
+
+
+def test_wrong_rows_are_counted_in_every_block():
+    shares = np.full(70_000, 0.5)  # a block has 32,768 rows
+    for wrong, listed in (
+        ([5, 32_767, 32_768, 69_999], "Rows 6, 32768, 32769 and 70000: "),
+        ([1, 2, 3, 40_000, 50_000, 60_000, 69_999], "Rows 2, 3, 4, 40001, 50001 and 2 more: "),
+        ([*range(1_200), 65_536], "Rows 1, 2, 3, 4, 5 and 1,196 more: "),
+    ):
+        shares[:] = 0.5
+        shares[wrong] = -1
+        said = refusal_of(InputError, from_soft_labels, shares)
+        assert said is not None
+        assert said.startswith(listed)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,17 @@ def test_rows_of_different_numbers_of_labels_use_as_many_as_the_fewest():
     assert moment_bounds(np.array([[1.0, 0.0], [0.0, 1.0]]), rng) is None
 
 
+@pytest.mark.parametrize("clusters", [None, [4, 7]])
+def test_a_single_row_with_several_labels_has_the_bounds_of_its_count(clusters):
+    """With one of two labels positive, the chance 2 E c(1 - c) of that is at least 0.05 / 6.
+
+    That is Bonferroni's share of three exact intervals. c(1 - c) of 1/240 or more, c near 0.
+    """
+    low, high = from_counts([[1, 1], [1, 0]], clusters=clusters, resamples=2).moment_interval
+    assert low == pytest.approx((1 - np.sqrt(1 - 4 / 240)) / 2, abs=1e-5)
+    assert high == pytest.approx(0.5)
+
+
 @pytest.mark.slow
 def test_groups_make_the_interval_wider():
     rng = np.random.default_rng(4)

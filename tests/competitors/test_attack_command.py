@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from arena.utils.finished_tasks import resumable
 from arena.utils.parallel import NoProgress
 from arena_competitors import campaign, smallest_gain
 from arena_competitors.advice import Verdict, advise, evaluate
-from arena_competitors.campaign import Curve
+from arena_competitors.campaign import Campaign, Curve
 from arena_competitors.cli import attack as attack_command
 from arena_competitors.cli.request import AttackRequest, prepare
 from arena_competitors.public_board import BoardSettings
@@ -27,9 +28,10 @@ from arena_competitors.rows import competition_rows, constant_prediction, synthe
 from arena_competitors.smallest_gain import smallest_gain_shown
 from arena_metrics.pointwise import Accuracy
 from arena_metrics.regression import MeanAbsoluteError
-from attacks import manager, mechanism_named, metric_named
+from attacks import competitor_named, manager, mechanism_named, metric_named
 from clusters import InProcess
 from competition_folder import change, document
+from counted_progress import CountedProgress
 from kept import check_kept, check_kept_document, with_short_curves
 from program import UNPROTECTED, run_here, write_csv
 
@@ -109,6 +111,51 @@ def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.Mon
     with resumable(tmp_path, NoProgress()):
         assert arena.attack(*names, **sizes, seed=1).to_dict() != expected
     assert plays == [8 + 12 - 7 + 12]
+
+
+def test_repetitions_that_were_kept_are_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played, seeds = campaign._play, []
+
+    def counted(of_campaign: Campaign, *play: Any) -> Any:
+        seeds.append(of_campaign.seed)
+        return played(of_campaign, *play)
+
+    def digest_of(*objects: Any) -> str | None:
+        return None if "lambda" in repr(objects) else repr(objects)
+
+    monkeypatch.setattr(campaign, "_play", counted)
+    monkeypatch.setattr(campaign, "digest_of", digest_of)
+    make_rows = partial(synthetic_rows, metric_named("accuracy"), 40, 40, 2)
+    mechanisms = {name: mechanism_named(name) for name in ("kaggle", "full")}
+    found = "repetitions are already done: an interrupted command kept them."
+    rows_of: dict[int, Any] = {}
+    for attacks, seed, n_played, messages in (
+        (["boosting"], 0, 4, []),
+        (["boosting"], 0, 0, [f"4 of 4 {found}"]),
+        (["boosting", "copycat"], 0, 4, [f"4 of 8 {found}"]),
+        (["boosting"], 1, 4, []),
+    ):
+        progress, before = CountedProgress(), len(seeds)
+        with resumable(tmp_path, progress):
+            curves = Campaign(make_rows, 5, 2, seed=seed).run(
+                {name: competitor_named(name) for name in attacks}, mechanisms, progress
+            )
+        assert (len(seeds) - before, progress.messages) == (n_played, messages)
+        assert progress.done == progress.total == 4 * len(attacks)
+        rows = [row for curve in curves[:2] for row in curve.to_rows()]
+        assert rows_of.setdefault(seed, rows) == rows
+    assert rows_of[0] != rows_of[1]
+    progress = CountedProgress()
+    with resumable(tmp_path, progress):  # a function without a name cannot be compared
+        unnamed = Campaign(
+            lambda rng: synthetic_rows(metric_named("accuracy"), 40, 40, 2, rng), 5, 1
+        )
+        unnamed.run({"boosting": competitor_named("boosting")}, mechanisms, progress)
+    assert progress.messages == [
+        "Some of the attacks or mechanisms cannot be compared with another time: they are not kept."
+    ]
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from arena import BoardSettings, ScoreSettings, score
 from arena.competition.competition import Competition
 from arena.config import Settings
 from arena.errors import ArenaError, InputError, ScoringError
+from arena.intake.whole_file import cell_of_file
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.types import RowContext, SolutionColumns
@@ -137,6 +138,23 @@ def test_evalai_takes_a_script_of_three_arguments_and_splits_in_one_dict(
     )
     assert bound("evalai:main.py").score(TRUTH, TRUTH) == 1.0
     assert bound("evalai:main.py").score(TRUTH, SENT) == 0.0
+
+
+def test_a_function_may_replace_the_folder_of_its_whole_files(home: Path) -> None:
+    (home / "metric.py").write_text(
+        "import shutil\n"
+        "from pathlib import Path\n"
+        "def same(gold, submission, *, points=1):\n"
+        "    texts = [Path(path).read_text() for path in (gold, submission)]\n"
+        "    folder = Path(gold).parents[1]\n"
+        "    shutil.rmtree(folder)\n"
+        "    folder.write_text('in its place')\n"
+        "    return points * (texts[0] == texts[1])\n"
+    )
+    metric = bound("metric.py:same(format=raw, points=3)")
+    for sent, score_of_sent in ((b"a text", 3.0), (b"another", 0.0)):
+        cells = cell_of_file("gold.txt", b"a text"), cell_of_file("sent.txt", sent)
+        assert metric.score(*(np.array([cell], dtype=object) for cell in cells)) == score_of_sent
 
 
 @pytest.mark.slow

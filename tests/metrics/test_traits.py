@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from arena.errors import MetricError, UsageError
-from arena.interfaces import Metric, MetricFamily, traits_of
+from arena.evaluation.scores import influence_values, resample_block
+from arena.interfaces import HasRowValues, Metric, MetricFamily, traits_of
+from arena.testing.problems import problem_for
+from arena.utils.tabular import as_json
 from arena_metrics.catalogue import all_metrics
 from arena_metrics.forecasts import SampleCrps
 from arena_metrics.foreign.codabench import CODABENCH
@@ -61,6 +64,27 @@ def described(metric: Metric) -> dict[str, Any]:
             if value != usual[name]
         },
     }
+
+
+def test_scores_of_the_problem_of_a_check_are_kept() -> None:
+    """Of 20 rows, which have every kind of data that a metric of arena takes."""
+    documents = {}
+    for metric in all_metrics():
+        if not isinstance(metric, Metric):
+            continue
+        problem = problem_for(metric, 20, 2, seed=3)
+        arrays = problem.metric, problem.truth, problem.predictions
+        of_rows: dict[str, Any] = {"influences": influence_values(*arrays)}
+        if isinstance(problem.metric, HasRowValues):
+            of_rows["row values"] = problem.metric.row_values(*arrays[1:])
+        documents[metric.name] = {
+            "truth": problem.truth[:3],
+            "predictions": problem.predictions[:, :3],
+            "scores": [problem.metric.score(problem.truth, sent) for sent in problem.predictions],
+            "resampled": resample_block(*arrays, problem.weights),
+            **{name: values[:, :3] for name, values in of_rows.items() if values is not None},
+        }
+    check_kept_document("metric-scores", as_json(documents))
 
 
 def test_traits_and_parameters_of_metrics_are_kept() -> None:

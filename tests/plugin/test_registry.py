@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +79,8 @@ def test_unknown_names_are_guessed(registry: Registry[Any]) -> None:
         registry.resolve("ruonding(step=1)")
     with pytest.raises(UnknownNameError, match="There are: full, made:, rounding"):
         registry.resolve("zzz")
+    with pytest.raises(UnknownNameError, match="Did you mean 'full'"):
+        registry.plugin_of("fully")
 
 
 def test_at_most_three_names_are_suggested_whatever_their_case_and_hyphens() -> None:
@@ -147,8 +150,38 @@ def test_specifications_survive_being_written() -> None:
     assert str(Specification("f1")) == "f1"
 
 
+def test_a_specification_is_a_name_and_parameters() -> None:
+    truths = {"x": True, "y": False, "z": True, "w": False}
+    for text, name, parameters in (
+        ("a", "a", {}),
+        (" a ( ) ", "a", {}),
+        ("a\n(x = 1)\n", "a", {"x": 1}),
+        ("a(x=true, y=FALSE, z=True, w=False)", "a", truths),
+        ("a(x=None, y=none, z=nothing)", "a", {"x": None, "y": "none", "z": "nothing"}),
+        ("a(x=[1, b, 'c', true], y=(2.5,))", "a", {"x": [1, "b", "c", True], "y": [2.5]}),
+        ("a:b", "a:b", {}),
+        ("a:b(c)/d.py:e", "a:b(c)/d.py:e", {}),
+        ("a:b(c)/d.py:e (x=-1)", "a:b(c)/d.py:e", {"x": -1}),
+        (":b(x=y)", ":b", {"x": "y"}),
+    ):
+        specification = parse_specification(text)
+        assert (specification.name, dict(specification.parameters)) == (name, parameters)
+    for text in ("a(x=1)b", "a:b(1)", "a:(b)"):
+        with pytest.raises(UsageError, match=f"^{re.escape(repr(text))} is not of the form"):
+            parse_specification(text)
+
+
 def test_lists_are_split_outside_brackets() -> None:
     assert split_specifications("a(x=[1,2], y=3), b ,, c()") == ("a(x=[1,2], y=3)", "b", "c()")
+    assert split_specifications("a(x=([1,2],3)),b(y=1),") == ("a(x=([1,2],3))", "b(y=1)")
+    assert split_specifications(" , ") == ()
+
+
+def test_words_that_would_be_read_as_something_else_are_quoted() -> None:
+    words = {"a": "word", "b": "True", "c": "NONE", "d": "two words", "e": "1", "f": True}
+    written = "m(a=word, b='True', c='NONE', d='two words', e='1', f=True)"
+    assert str(Specification("m", words)) == written
+    assert parse_specification(written).parameters == words
 
 
 def test_what_is_imported_later_is_checked_and_left_out_of_lists() -> None:

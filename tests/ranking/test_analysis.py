@@ -12,7 +12,7 @@ import pytest
 
 import arena_ranking
 from arena.errors import UsageError
-from arena.evaluation.case_metrics import MeanOfCases
+from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.interfaces import Analysis, Ranker, SuitsStudies
 from arena.utils.tabular import as_json
 from arena_ranking.analysis import Ranks, _prizes_of_teams
@@ -197,6 +197,18 @@ def test_findings_of_small_boards_are_kept(study_of, metrics):
         "tasks": replace(tasks, tasks=np.arange(24) % 6, task_names=tuple("uvwxyz"), level=0.9),
         "equal scores": study_of(gains, np.zeros(24), np.tile(shares[0], (3, 1)), resamples=40),
     }  # fmt: skip
+    others = {
+        "medians": study_of(
+            MedianOfCases("median", greater_is_better=False),
+            np.zeros(24),
+            1 - shares[[0, 5, 11, 0]],
+            resamples=40,
+        ),
+        "few of a class": replace(
+            study_of(metrics["black_box"], np.arange(24) // 19, shares[:3] > 0.7, resamples=40),
+            classes=("no", "yes"),
+        ),
+    }
     findings = {
         f"{analysis.name}, {name}": asdict(analysis.run(study, np.random.default_rng(1)))
         for analysis in arena_ranking.provide_analyses()
@@ -206,4 +218,7 @@ def test_findings_of_small_boards_are_kept(study_of, metrics):
     for name, finding in findings.items():
         if "tasks" not in name:
             finding["charts"] = [chart["description"] for chart in finding["charts"]]
+    ranks = {name: SimultaneousRanks().rank(study) for name, study in (boards | others).items()}
+    ranks["tasks, ties"] = SimultaneousRanks(ties=True).rank(boards["tasks"])
+    findings |= {f"simultaneous, {name}": asdict(of_board) for name, of_board in ranks.items()}
     check_kept_document("ranking-findings", with_short_curves(as_json(findings)))

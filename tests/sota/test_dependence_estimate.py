@@ -118,6 +118,22 @@ def test_bad_input():
         estimate_dependence(np.ones((2, 5), dtype=bool), level=2)
 
 
+class ErrorRate(Accuracy):
+    """The share of wrong rows."""
+
+    greater_is_better = False
+
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        return 1.0 - super().row_values(truth, predictions)
+
+
+class HalfErrors(ErrorRate):
+    """Every error counts by half."""
+
+    def row_values(self, truth: Any, predictions: Any) -> Any:
+        return super().row_values(truth, predictions) / 2
+
+
 def make_study(metric: Any, truth: Any, predictions: Any, classes: Any) -> Study:
     held = ArrayPredictions(predictions)
     weights = draw_resamples(len(truth), 100, 0, required=truth if classes else None).weights
@@ -158,7 +174,11 @@ def test_analyses_of_small_boards_are_kept():
         "accuracies": board,
         "accuracies of groups": replace(board, clusters=clusters),
         "accuracies of one class": replace(board, classes=None),
+        "accuracies of three classes": replace(board, classes=("a", "b", "c")),
+        "error rates": make_study(ErrorRate(), truth, predictions, classes),
+        "half errors": make_study(HalfErrors(), truth, predictions, classes),
         "areas": make_study(RocAuc(), truth, ranked, classes),
+        "areas of one positive row": make_study(RocAuc(), np.arange(40) // 39, ranked, classes),
         "one submission": make_study(Accuracy(), truth, predictions[:1], classes),
         "worse than guessing": make_study(Accuracy(), truth, 1 - predictions, classes),
         "errors": make_study(RootMeanSquaredError(), truth * 1.0, ranked, None),

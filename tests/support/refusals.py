@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arena.errors import ArenaError
-
 
 def refusal_of(
-    error: type[ArenaError], call: Callable[..., object], *arguments: Any, **options: Any
+    error: type[Exception] | tuple[type[Exception], ...],
+    call: Callable[..., object],
+    *arguments: Any,
+    **options: Any,
 ) -> str | None:
     """Return the sentence of the error that a call raises; None: it raises none."""
     try:
