@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from arena.errors import InputError, UnknownNameError, UsageError
+from arena.errors import InputError, MetricError, PluginError, UnknownNameError, UsageError
 from arena.interfaces import Box, Scope
 from arena.phase_section import PhaseName, PhaseSection, UTCTime, check_phases, row_sets
 from arena.plugin.registry import nearest
@@ -934,8 +934,10 @@ def errors_name_setting(key: str) -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, UnknownNameError, UsageError) as error:
+    except (InputError, MetricError, UnknownNameError, UsageError) as error:
         raise InputError(f"{CONFIG_NAME}: {key}: {error}") from error
+    except PluginError as error:
+        raise type(error)(f"{CONFIG_NAME}: {key}: {error}") from error
 
 
 _WANTED = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from arena.competition.judging_plugins import KEY, plugins_that_judge
-from arena.competition.record.adopted_settings import check_ranker
+from arena.competition.record.named_settings import check_names, require_plugins
 from arena.competition.record.phases import (
     check_metrics,
     check_rows,
@@ -24,7 +24,7 @@ from arena.competition.record.phases import (
 )
 from arena.competition.record.rounds import with_rounds
 from arena.competition.record.samples import sample_values
-from arena.competition.record.secondary import all_further_metrics
+from arena.competition.record.secondary import check_further_metrics
 from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.state import METRIC_CODE, metric_code
 from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, Settings, settings_as_toml
@@ -38,7 +38,7 @@ from arena.interfaces import Metric, modality_of, notes_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import with_default_mechanism
-from arena.public_board.mechanism import find_mechanism, review_mechanism
+from arena.public_board.mechanism import review_mechanism
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.submissions import read_truth
 from arena.store import Store
@@ -103,10 +103,11 @@ def create_competition(
             )
     check_agreement(settings)
     manager = manager.within(folder, settings.plugins.required)
-    manager.require_plugins()
-    find_mechanism(settings, manager)
-    check_ranker(settings, manager)
-    settings = with_rounds(_settled(settings, manager), solution_path)
+    require_plugins(manager)
+    settings = _settled(settings, manager)
+    manager.metrics.resolve(settings.metric.specification)  # an option of its own: no key is named
+    check_names(settings, manager)
+    settings = with_rounds(settings, solution_path)
     solution = read_settings_solution(solution_path, settings, manager)
     _check_metric(solution, settings, manager)
     if solution.guessed_usage is not None:
@@ -189,9 +190,8 @@ def _reviewed(
     """Check the metrics on the rows and the mechanism; return the settings with the mechanism."""
     for phase_settings, split in each_phase(settings, solution):
         name = phase_settings.metric.specification
-        metric = scoring_metric(manager.metrics.resolve(name), split.outline())
-        for other in (metric, *all_further_metrics(phase_settings, split, manager)):
-            check_truth(other, split)
+        check_truth(scoring_metric(manager.metrics.resolve(name), split.outline()), split)
+        check_further_metrics(phase_settings, split, manager)
     if protected:
         settings = _protected(settings, solution, manager)
     for group in instance_groups(settings):

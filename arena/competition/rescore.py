@@ -19,8 +19,8 @@ from arena.competition.record.phases import check_metrics
 from arena.competition.record.rebuild import LABELS_ADDED, board_facts, rebuilding
 from arena.competition.record.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
-from arena.config import Settings
-from arena.errors import InputError, MetricError, UsageError, says_that_nothing_changed
+from arena.config import Settings, errors_name_setting
+from arena.errors import InputError, MetricError, says_that_nothing_changed
 from arena.evaluation.binding import bind
 from arena.evaluation.domain import check_truth
 from arena.evaluation.scores import full_scores
@@ -249,10 +249,8 @@ def _metric_of(
         If it needs another kind of prediction.
     """
     single: Metric = manager.metrics.resolve(settings.metric.specification, fresh=new_code)
-    try:
+    with errors_name_setting("[metric] name"):  # others were checked before
         return scoring_metric(single, solution.outline())
-    except UsageError as error:
-        raise InputError(str(error)) from error
 
 
 def _differences(read: Solution, corrected: Solution, stored: Solution) -> list[str]:

@@ -387,7 +387,7 @@ class PluginManager:
         if missing:
             raise PluginError(
                 f"This competition requires the plugin{'s'[: len(missing) - 1]} "
-                f"{', '.join(map(repr, missing))} ([plugins] required), and arena could not load "
+                f"{', '.join(map(repr, missing))}, and arena could not load "
                 f"{'it' if len(missing) == 1 else 'them'}. Install what is missing, or see why it "
                 f"fails with arena plugins."
             )

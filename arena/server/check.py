@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from arena.config import SAMPLE_NAME, Settings
-from arena.errors import SandboxError
+from arena.errors import InputError, SandboxError
 from arena.plugin.manager import PluginManager
 from arena.programs.checked import last_check
+from arena.programs.running import environment_of
 from arena.server.records.layout import OIDC_SECRET
 from arena.server_section import ServerSection, is_draft
 from arena.utils.distribution import how_to_install
@@ -40,6 +41,7 @@ def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
     if settings.programs.sandbox:
         yield from _of_inputs(folder, settings)
         yield from _of_sandbox(settings.programs.sandbox)
+        yield from _of_environments(settings)
     server, limits = settings.server, settings.limits
     rules = folder / server.rules
     if not rules.is_file():
@@ -140,6 +142,15 @@ def _of_sandbox(specification: str) -> Iterator[str]:
             f"The sandbox {specification} does not hold every program on this machine: "
             f"{', '.join(check['not_held'])}. arena programs check says what to do."
         )
+
+
+def _of_environments(settings: Settings) -> Iterator[str]:
+    """Yield the environments that this machine does not hold; another one may be its runner."""
+    for digest in sorted({section.environment for section in settings.programs_of_phases.values()}):
+        try:
+            environment_of(digest)
+        except InputError as error:
+            yield str(error)
 
 
 def _has_backup(folder: Path) -> bool:

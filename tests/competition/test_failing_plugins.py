@@ -112,8 +112,10 @@ def test_a_plugin_that_is_required_and_missing_refuses_files_and_results(tmp_pat
         answer = competition.submit(_file(tmp_path, "b"), "b")
         assert answer.status == "refused"
         assert "plugin 'house-rules'" in answer.faults[0].message
-        with pytest.raises(PluginError, match="requires the plugin 'house-rules'"):
+        with pytest.raises(PluginError) as refused:
             competition.finalize()
+        place = "competition.toml: [plugins] required"
+        assert str(refused.value).startswith(f"{place}: This competition requires the plugin 'hou")
         assert not competition.is_finalized
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import numpy as np
@@ -19,7 +19,7 @@ from arena.competition.competition import Competition
 from arena.competition.record import combined_boards, secondary
 from arena.competition.view import CompetitionView
 from arena.config import Settings
-from arena.errors import ArenaError, UsageError
+from arena.errors import ArenaError, InputError, MetricError, UsageError
 from arena.report.final_page import final_page
 from scenario import IDS, MANAGER, N_ROWS, Scenario
 
@@ -51,7 +51,8 @@ def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario
 
 
 def test_a_secondary_metric_must_suit_the_submissions(scenario: Scenario) -> None:
-    with pytest.raises(UsageError, match="secondary: accuracy scores label, but submissions"):
+    said = r"competition.toml: \[metric\] secondary: accuracy scores label, but submissions"
+    with pytest.raises(InputError, match=said):
         scenario.create(metric="roc_auc", secondary="accuracy")
     assert not scenario.folder.exists()
 
@@ -132,10 +133,18 @@ def test_ties_by_a_secondary_metric_need_one() -> None:
         Settings.of(metric="mae", ties="secondary")
 
 
-def test_combined_boards_have_metrics_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metrics_of_combined_boards_are_checked_like_secondary_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(metric: str, _: object) -> None:
+        if metric == wrong:
+            raise MetricError(f"{metric} is not defined.")
+
+    monkeypatch.setattr("arena.evaluation.domain.check_truth", refuse)
     monkeypatch.setattr(secondary, "secondary_metrics", lambda *_: {"f1": "F1"})
     monkeypatch.setattr(combined_boards, "combined_metrics", lambda *_: {"all": "mean"})
-    solution: Any = None
-    for boards, metrics in (({}, ["F1"]), ({"all": object()}, ["F1", "mean"])):
-        settings: Any = SimpleNamespace(board=boards)
-        assert secondary.all_further_metrics(settings, solution, MANAGER) == metrics
+    settings, solution = SimpleNamespace(board={"all": object()}), SimpleNamespace()
+    for wrong, key in (("F1", "[metric] secondary"), ("mean", "[board.all]")):
+        with pytest.raises(InputError) as refused:
+            secondary.check_further_metrics(cast("Any", settings), cast("Any", solution), MANAGER)
+        assert str(refused.value) == f"competition.toml: {key}: {wrong} is not defined."

@@ -87,6 +87,10 @@ WRONG_NAMES: Mapping[str, Mapping[str, Any]] = {
     "[board.all]": {"board": {"all": {"columns": ["accuracy", "nope"]}}},
     "[public] mechanism": {"mechanism": "kagle"},
     "[analysis] ranker": {"ranker": "simultaneous(x=1)"},
+    "[programs] sandbox: There is no sandbox 'nope'": {"programs_sandbox": "nope"},
+    "[programs] environment: 'python' is no digest": {"programs_environment": "python"},
+    "[phase.dev] metric": {"phase": {"dev": {"metric": {"secondary": ["nope"]}}}},
+    "[phase.dev] public": {"phase": {"dev": {"public": {"mechanism": "kagle"}}}},
 }
 
 
@@ -97,6 +101,15 @@ def test_a_name_that_does_not_exist_is_refused_with_the_file_and_its_key(
         for place, keys in WRONG_NAMES.items():
             scenario.configure(**{"mechanism": "ladder-free", **keys})
             assert competition.settings_fault().startswith(f"competition.toml: {place}")
+
+
+@pytest.mark.parametrize("wrong", ["rmse", "log_loss"])
+def test_a_metric_of_other_predictions_is_refused_when_it_is_read(
+    scenario: Scenario, wrong: str
+) -> None:
+    with scenario.create() as competition:
+        scenario.configure(metric=wrong)
+        assert competition.settings_fault().startswith(f"competition.toml: [metric] name: {wrong} ")
 
 
 @pytest.mark.slow

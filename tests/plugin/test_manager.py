@@ -363,12 +363,11 @@ def test_two_distributions_with_one_plugin_name_are_refused(site: Path) -> None:
     [
         (
             ["later", "own"],
-            "requires the plugin 'own' ([plugins] required), and arena could not load it.",
+            "requires the plugin 'own', and arena could not load it.",
         ),
         (
             ["own", "other"],
-            "requires the plugins 'own', 'other' ([plugins] required), and arena could not load "
-            "them.",
+            "requires the plugins 'own', 'other', and arena could not load them.",
         ),
     ],
 )

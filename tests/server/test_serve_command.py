@@ -124,9 +124,11 @@ def test_a_check_names_a_missing_sandbox_beside_the_rest(
 ) -> None:
     monkeypatch.setenv("PATH", str(folder))
     settings = read_settings(folder / CONFIG_NAME)
-    programs = ProgramsSection(sandbox="bwrap")
+    monkeypatch.setenv("ARENA_RUNNER", str(folder))
+    programs = ProgramsSection(sandbox="bwrap", environment=f"sha256:{'0' * 64}")
     sentences = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
-    for missing in ("no bubblewrap on this machine", "backup", "no folder", "sample_inputs"):
+    said = ("no bubblewrap on this machine", "backup", "no folder", "sample_inputs")
+    for missing in (*said, "does not hold the environment sha256:0000"):
         assert missing in sentences
 
 

@@ -21,6 +21,7 @@ from arena.competition.boards.outdated_board import outdated, reason_outdated
 from arena.competition.judging_plugins import record_plugins
 from arena.competition.programs.program_runs import require_no_waiting
 from arena.competition.record.final_selection import board_ranks
+from arena.competition.record.named_settings import require_plugins
 from arena.competition.record.roster import Roster
 from arena.competition.record.secondary import secondary_metrics
 from arena.competition.state import CompetitionState
@@ -78,7 +79,7 @@ def finalize(
     PluginError
         If a plugin that the settings require could not be loaded.
     """
-    state.manager.require_plugins()
+    require_plugins(state.manager)
     require_no_waiting(state)
     record_plugins(state)
     counted = counted_submissions(state)

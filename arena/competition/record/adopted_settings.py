@@ -14,24 +14,26 @@ from functools import partial
 from typing import Any
 
 from arena.competition.record.ledger import Ledger
+from arena.competition.record.named_settings import check_names
 from arena.competition.record.phases import (
     InstanceGroup,
     check_changed_phases,
+    check_main_metric,
     instance_groups,
     public_sections,
 )
 from arena.competition.record.rebuild import board_facts, rebuilding
-from arena.competition.record.secondary import check_further_metrics
+from arena.competition.record.secondary import check_changed_metrics
 from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.record.teams import Teams
-from arena.config import CONFIG_NAME, MetricSection, Settings, errors_name_setting
+from arena.config import CONFIG_NAME, MetricSection, Settings
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import review_mechanism
 from arena.store import Store, Transaction
-from arena.types import DEFAULT_RANKER, Solution, SolutionOutline
+from arena.types import Solution, SolutionOutline
 from arena.utils.strict_json import parse_json
 from arena.utils.text import plural
 
@@ -65,8 +67,9 @@ class _Proposal:
 def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _Proposal:
     check_agreement(new_settings)
     stored = Settings.model_validate(parse_json(store.meta("settings") or "{}"))
-    with errors_name_setting("[metric] name"):
-        manager.metrics.resolve(new_settings.metric.specification)
+    check_names(new_settings, manager, stored)
+    if new_settings.metric.specification != stored.metric.specification:
+        check_main_metric(new_settings, store.solution_outline(), manager)
     baselines = new_settings.competition.baselines
     teams = Ledger(store).teams() if baselines else Teams()
     for baseline in filter(teams.was_used, baselines):
@@ -77,9 +80,7 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
         )
     check_changed_phases(store, stored, new_settings, manager)
     settings, notes, changes = _adopt(stored, new_settings)
-    check_further_metrics(store, manager, settings, stored)
-    if settings.analysis.ranker != stored.analysis.ranker:
-        check_ranker(settings, manager)
+    check_changed_metrics(store, manager, settings, stored)
     later = with_metrics_of(new_settings, settings)  # which applies after a rescore
     if later != settings:
         _review(store, manager, later)
@@ -87,14 +88,6 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
     return _Proposal(
         stored, settings, notes=tuple(notes), changes=tuple(changes), remarks=tuple(remarks)
     )
-
-
-def check_ranker(settings: Settings, manager: PluginManager) -> None:
-    """Raise InputError if there is no such ranker; the usual one is not loaded for that."""
-    ranker = settings.analysis.ranker
-    if ranker != DEFAULT_RANKER:
-        with errors_name_setting("[analysis] ranker"):
-            manager.rankers.resolve(ranker)
 
 
 def _review(store: Store, manager: PluginManager, settings: Settings) -> list[str]:

@@ -8,13 +8,12 @@ possible winners and the corrected best score are those of the combination. The 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from arena.config import CombinedBoardSection, Settings
-from arena.errors import UnknownNameError, UsageError
+from arena.config import CombinedBoardSection, Settings, errors_name_setting
+from arena.errors import UsageError
 from arena.evaluation.combinations import (
     Combination,
     CombinedMetric,
@@ -41,14 +40,14 @@ def combined_metrics(
 
     Raises
     ------
-    UsageError
+    InputError
         If there is nothing to combine, no submission serves all metrics of a board, their
         directions differ, or a weight is for something that does not exist.
     """
     metrics = {}
     for name, board in settings.board.items():
         if not board.over_phases:
-            with _named(name):
+            with errors_name_setting(key_of_board(name)):
                 metrics[name] = _combined_metric(board, settings, solution, manager)
     return metrics
 
@@ -64,7 +63,7 @@ def metric_over_phases(
 
     Raises
     ------
-    UsageError
+    InputError
         If the metrics of the phases have different directions, and they are not combined by ranks.
     """
     phases = solution.task_names
@@ -75,7 +74,7 @@ def metric_over_phases(
     }
     weights = {key: weight for key, weight in board.weights.items() if key in phases}
     combination = Combination(board.rank_by, weights)
-    with _named(board_name):
+    with errors_name_setting(key_of_board(board_name)):
         if len(metrics) > 1:
             of_phases = {phase: (name, metrics[name]) for phase, name in names.items()}
             combined = combined_metric_of_tasks(of_phases, combination, solution)
@@ -94,13 +93,9 @@ def check_boards_over_phases(
             metric_over_phases(name, board, settings=settings, solution=of_phases, manager=manager)
 
 
-@contextmanager
-def _named(board: str) -> Iterator[None]:
-    """Name a board in an error about its settings."""
-    try:
-        yield
-    except (UnknownNameError, UsageError) as error:
-        raise UsageError(f"[board.{board}]: {error}") from error
+def key_of_board(name: str) -> str:
+    """Return the section of a combined board."""
+    return f"[board.{name}]"
 
 
 def _combined_metric(

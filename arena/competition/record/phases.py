@@ -24,7 +24,7 @@ from arena.interfaces import Metric, source_of
 from arena.phase_section import PhaseSection
 from arena.plugin.manager import PluginManager
 from arena.store import Store
-from arena.types import IntArray, PredictionKind, Solution, Usage, usage_names
+from arena.types import IntArray, PredictionKind, Solution, SolutionOutline, Usage, usage_names
 from arena.utils.lazy import pa
 
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
@@ -71,8 +71,14 @@ def in_each_phase(settings: Settings) -> list[Settings]:
     return [settings.in_phase(name) for name in settings.phase or ("",)]
 
 
+def check_main_metric(settings: Settings, outline: SolutionOutline, manager: PluginManager) -> None:
+    """Raise InputError if there is no metric of ``[metric]``, or it cannot score submissions."""
+    with errors_name_setting("[metric] name"):
+        scoring_metric(manager.metrics.resolve(settings.metric.specification), outline)
+
+
 def check_metrics(settings: Settings, solution: Solution, manager: PluginManager) -> None:
-    """Refuse a metric of a phase that cannot score what submissions contain.
+    """Refuse a metric, of the competition or a phase, that cannot score what submissions contain.
 
     Raises
     ------
@@ -80,6 +86,7 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
         If it scores another kind of prediction, or it is a file of code: only that of [metric] is
         kept with the scores. Or if a board cannot combine the metrics of its phases.
     """
+    check_main_metric(settings, solution.outline(), manager)
     for name, phase in settings.phase.items():
         if "name" not in phase.metric:
             continue
@@ -104,10 +111,7 @@ def check_metrics(settings: Settings, solution: Solution, manager: PluginManager
         # Few competitions have one.
         from arena.competition.record.combined_boards import check_boards_over_phases
 
-        try:
-            check_boards_over_phases(settings, solution, manager)
-        except UsageError as error:
-            raise InputError(f"{CONFIG_NAME}: {error}") from error
+        check_boards_over_phases(settings, solution, manager)
 
 
 def _with_usages(solution: Solution, usages: frozenset[str]) -> npt.NDArray[np.bool_]:
