@@ -515,7 +515,9 @@ def read_state(
         )
         notes += count_interrupted(store, settings, actor, clock())
     notes += _changed_code(stored_specification, code, manager)
-    notes += clock_set_back(store, clock())
+    back = clock_set_back(store, clock())
+    if not back and not view:  # else the same would be said twice
+        store.watch_times()
     state = CompetitionState(
         folder=folder,
         store=store,
@@ -524,7 +526,7 @@ def read_state(
         actor=actor,
         wanted=new_settings,
         settings=settings,
-        notes=tuple(notes),
+        notes=(*notes, *back),
         solution_number=store.latest_solution(),
         seed=int(seed or 0),
         revision=int(revision or 1),

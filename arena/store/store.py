@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
 import tempfile
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from datetime import date, datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -23,6 +24,7 @@ from arena.store.digests import first_positions
 from arena.store.events import (
     ChainCheck,
     Event,
+    TimeCheck,
     each_event,
     each_stored_event,
     select_events,
@@ -82,6 +84,8 @@ class Store:
         self._kept: tuple[int | None, dict[Hashable, Any]] = (None, {})
         self._kinds_until: tuple[int, frozenset[str]] = (0, frozenset())
         """The kinds of the events up to a sequence."""
+        self._times: TimeCheck | None = None
+        """Of the events since :meth:`watch_times`; None: nobody watches."""
 
     @classmethod
     def open(
@@ -169,6 +173,7 @@ class Store:
                 transaction.settle()
                 transaction.write_objects()
             transaction.acknowledge()
+            self._warn_of_times(transaction.events)
 
     def _read_once(self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Return what was read under this key since the last commit, or read it.
@@ -572,6 +577,22 @@ class Store:
         with self.database.reading() as cursor:
             for events in select_events_backwards(cursor, block):
                 yield from reversed(events)
+
+    def watch_times(self) -> None:
+        """Warn from now on of each new event that has a time before the last one."""
+        self._times = TimeCheck()
+        for event in islice(self.last_events(1), 1):
+            self._times.add(event)
+
+    def _warn_of_times(self, events: Iterable[Event]) -> None:
+        if self._times is None:
+            return
+        for event in events:
+            if "program" not in event.payload:  # it has the time of an event that may be older
+                self._times.add(event)
+        for problem in self._times.problems:
+            logging.getLogger("arena").warning("%s", problem)
+        self._times.problems.clear()
 
     def head(self) -> str | None:
         """Return the hash of the last event; None if there is none."""

@@ -66,7 +66,8 @@ class Transaction:
         """The names that were looked for and not found: no other transaction stores one."""
         self._unscored: set[int] = set()
         """The new submissions that have no scores yet."""
-        self._events: list[Event] = []
+        self.events: list[Event] = []
+        """The events that it appended."""
         self._facts = Facts()
         self._has_bound = False
         self._pending = Pending()
@@ -289,7 +290,7 @@ class Transaction:
             payload={**payload, "facts": facts} if facts else payload,
             time=time,
         )
-        self._events.append(event)
+        self.events.append(event)
         self._facts, self._has_bound = Facts(), True
         return event
 
@@ -458,7 +459,7 @@ class Transaction:
             self._database.unbound = Facts()
         self._database.unbound.take_over(self._facts)
         if self._database.journal is not None:
-            self._database.journal.append(self._new.values(), self._events)
+            self._database.journal.append(self._new.values(), self.events)
 
 
 def _check(incoming: Incoming, shape: tuple[int, int], kind: PredictionKind) -> None:

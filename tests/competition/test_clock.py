@@ -123,6 +123,18 @@ def test_the_organiser_hears_of_a_clock_before_the_last_event(scenario: Scenario
     assert "of 2026-03-02 23:00 UTC: set the clock" in notes[0]
 
 
+@pytest.mark.parametrize(("seconds_back", "n_warnings"), [(60, 0), (61, 1)])
+def test_the_organiser_hears_at_once_of_a_clock_that_is_set_back(
+    scenario: Scenario, caplog: pytest.LogCaptureFixture, seconds_back: int, n_warnings: int
+) -> None:
+    with scenario.create() as competition:
+        scenario.clock.now -= timedelta(seconds=seconds_back)
+        for number in (1, 2):
+            competition.submit(scenario.file(number), "one")
+    warnings = [record.getMessage() for record in caplog.records if record.name == "arena"]
+    assert backwards(warnings) == [2] * n_warnings
+
+
 @pytest.mark.parametrize(("seconds_ahead", "n_notes"), [([], 0), ([60], 0), ([61], 1)])
 def test_a_clock_is_behind_the_record_by_more_than_a_minute(
     seconds_ahead: list[int], n_notes: int
