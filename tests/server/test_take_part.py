@@ -110,6 +110,12 @@ def test_nobody_takes_part_once_no_file_can_come(web: WebSite) -> None:
     newcomer, bo = web.browser(), web.browser(web.person("Bo"))
     web.scorer.publish(facts=replace(web.facts, deadline=yesterday))
     sentence = "The competition ended at "
+
+    def asked_to_join() -> set[bool]:
+        pages = (newcomer.get(f"/{NAME}/{page}").text for page in ("", "overview", "messages"))
+        return {f'href="/{NAME}/join"' in page for page in pages}
+
+    assert asked_to_join() == {False}
     for path in (f"/{NAME}/join", link.removeprefix(URL)):
         page = newcomer.get(path)
         assert sentence in page.text
@@ -124,6 +130,9 @@ def test_nobody_takes_part_once_no_file_can_come(web: WebSite) -> None:
         assert sentence in refused.text
     assert web.site.accounts.team_named(NAME, "Bees") is None
     web.scorer.publish(facts=replace(web.facts, deadline=yesterday, late_until=tomorrow))
+    web.scorer.state(phase="closed")
+    assert asked_to_join() == {True}
+    assert "The competition is over" not in newcomer.get(f"/{NAME}/overview").text
     assert send(newcomer, "/join", **bees).status_code == 200
 
 

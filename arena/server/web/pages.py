@@ -382,7 +382,6 @@ async def _show_submit(
         commands=commands.values(),
         with_kaggle="kaggle" in commands,
         left=actions.left(call, team) if team else None,
-        over_for_files=actions.end_of_files(call) is not None,
         team_answers=_team_answers(call, team),
         rules_accepted=call.person.account is None or call.has_accepted_rules,
         has_sample=call.competition.published.etag("sample") is not None,
@@ -505,7 +504,6 @@ async def _show_mine(
         selected=set(facts.selected),
         disqualified=facts.disqualified,
         left=actions.left(call, team),
-        over_for_files=actions.end_of_files(call) is not None,
         gets_result_mail=call.account.account
         in call.site.accounts.result_mails(call.competition.name),
     )
@@ -779,7 +777,6 @@ async def _show_join(
         "join.html",
         status=status,
         problem=problem or end,
-        over_for_files=end is not None,
         fields=fields or {},
         code=code or (fields or {}).get("code", ""),
         invite=invite,

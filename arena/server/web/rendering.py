@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from arena.server.web import language
+from arena.server.web import actions, language
 from arena.server.web.call import Call
 from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
@@ -154,7 +154,8 @@ def render(
             "has_rules": call.competition.published.etag("rules") is not None,
             "has_team": call.own_team is not None,
             "now": site.clock(),
-            "over": state.phase in {"closed", "finalized", "published"},
+            "over": state.phase in actions.OVER,
+            "over_for_files": actions.end_of_files(call) is not None,
         }
     page = environment().get_template(template).render({**common, **context})
     return HTMLResponse(page, status, headers=dict(headers or {}))
