@@ -648,6 +648,7 @@ class TeamRow(TypedDict):
     """The organisers' note."""
     created: str
     submissions: int
+    """Those that count against the limits of any phase."""
     disqualified: str | None
     """Why it is disqualified; null: it is not."""
     members: list[Member]

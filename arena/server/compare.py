@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +16,7 @@ from arena.config import DATABASE_NAME
 from arena.errors import ArenaError, StoreBusyError
 from arena.intake.folder import team_name
 from arena.requests import Request
-from arena.server.records.accounts import account_teams
+from arena.server.records.accounts import AccountTeam, account_teams
 from arena.server.records.intake import Intake, requests_up_to
 from arena.server.records.layout import Layout
 from arena.server.records.sqlite import damage
@@ -53,6 +53,8 @@ class _JudgedRequest:
     sha256: Any
     selected: Any
     """The selected submissions; None if the event selects none."""
+    is_accepted: bool
+    """Whether it is a submission that was accepted."""
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +94,7 @@ class RecordedRequests:
                 file=payload.get("file"),
                 sha256=payload.get("sha256"),
                 selected=payload.get("submissions"),
+                is_accepted=payload.get("status") == "accepted",
             )
 
     def compare(self, intake: Intake, competition: str | None = None) -> QueueComparison:
@@ -154,7 +157,8 @@ class RecordedRequests:
     ) -> Iterator[str]:
         """Compare who sent submissions and decisions with the accounts and their teams.
 
-        An account is in one team, and leaves it only when the team is merged.
+        An account is in one team at a time. The accounts have the teams that it left, but not those
+        of which no submission counted, so that only accepted ones are compared.
         """
         teams: dict[str, set[str]] = {}
         organisers = set()
@@ -164,24 +168,17 @@ class RecordedRequests:
                 continue
             if role == "organiser":
                 organisers.add(account)
-            elif request.kind == "submission":  # a team without one is not on record
+            elif request.kind == "submission" and request.is_accepted:
                 teams.setdefault(account, set()).add(names.current(request.team))
         people = account_teams(intake.path, competition)
         if not people:
             return
         for account, sent_teams in sorted(teams.items()):
-            who = f"The account {shorten(account)}"
-            team_list = " and ".join(shorten(team) for team in sorted(sent_teams))
-            if len(sent_teams) > 1:
-                yield f"{who} sent submissions for {team_list}: an account is in one team."
             person = people.get(account)
-            if person is None:
-                yield f"{who} sent submissions for {team_list} and is missing."
-            elif person.team is None:
-                yield f"{who} sent submissions for {team_list} and is in no team now."
-            elif names.current(_named(person.team)) not in sent_teams:
-                now = shorten(person.team)
-                yield f"{who} sent submissions for {team_list} and is in {now} now."
+            left_teams = () if person is None else person.left_teams
+            others = sent_teams - {names.current(_named(team)) for team in left_teams}
+            if others:
+                yield from _of_sender(account, person, others, names)
         for account in sorted(organisers):
             person = people.get(account)
             if person is None or not person.organiser:
@@ -189,6 +186,23 @@ class RecordedRequests:
                     f"The account {shorten(account)} made decisions of the organiser and is "
                     f"{'missing' if person is None else 'no organiser now'}."
                 )
+
+
+def _of_sender(
+    account: str, person: AccountTeam | None, sent_teams: Collection[str], names: Teams
+) -> Iterator[str]:
+    """Compare the teams for which an account sent submissions with the one that it is in."""
+    who = f"The account {shorten(account)}"
+    team_list = " and ".join(shorten(team) for team in sorted(sent_teams))
+    if len(sent_teams) > 1:
+        yield f"{who} sent submissions for {team_list}: an account is in one team."
+    if person is None:
+        yield f"{who} sent submissions for {team_list} and is missing."
+    elif person.team is None:
+        yield f"{who} sent submissions for {team_list} and is in no team now."
+    elif names.current(_named(person.team)) not in sent_teams:
+        now = shorten(person.team)
+        yield f"{who} sent submissions for {team_list} and is in {now} now."
 
 
 def _none_of(count: int) -> str:

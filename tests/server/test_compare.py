@@ -45,7 +45,7 @@ def sent(records: tuple[Intake, Accounts]) -> list[Request]:
         account = accounts.register(name, organiser=not team).account
         if team:
             accounts.create_team("c", team, account)
-        payload = {"file": "a.csv", "sha256": "5" * 64} if team else {}
+        payload = {"file": "a.csv", "sha256": "5" * 64, "status": "accepted"} if team else {}
         request, _new = intake.append(
             competition="c", team=team, member=account, kind="submit" if team else "finalize",
             payload=payload, fingerprint="5" * 64 if team else "", received=WHEN,
@@ -181,6 +181,41 @@ def test_senders_are_compared_with_the_accounts(
     )
 
 
+def test_an_account_that_left_its_team_is_no_difference(
+    records: tuple[Intake, Accounts], sent: list[Request]
+) -> None:
+    intake, accounts = records
+    ada, bo, _org = (request.member for request in sent)
+    teams = {team.name: team.team for team, _members in accounts.teams("c")}
+    cats = accounts.create_team("c", "Cats", accounts.register("Cy").account)
+    accounts.leave_team(teams["Ants"], ada, counts=True)
+    events = [event_of(request) for request in sent]
+    assert compared(intake, events) == QueueComparison()
+    accounts.join_team(cats.team, ada, 5)
+    later = intake.append(
+        competition="c", team="Cats", member=ada, kind="submit", fingerprint="5" * 64,
+        payload=sent[0].payload, received=WHEN,
+    )[0]  # fmt: skip
+    events.append(event_of(later))
+    assert compared(intake, events) == QueueComparison()
+    accounts.merge_teams(teams["Ants"], teams["Bees"])
+    merged = replace(event_of(later), kind="team merged", payload={"team": "Ants", "to": "Bees"})
+    events.append(merged)
+    assert compared(intake, events) == QueueComparison()
+    assert accounts.departed_from("c", ada) == ["Bees"]
+    accounts.forget_person(bo)
+    assert compared(intake, events) == QueueComparison()
+    # A team of which no submission counted is left without a trace.
+    accounts.leave_team(cats.team, ada, counts=False)
+    assert (
+        "sent submissions for Cats and is in no team now" in compared(intake, events).differences[0]
+    )
+    assert (
+        compared(intake, [*events[:3], changed(events[3], status="rejected"), merged]).differences
+        == ()
+    )
+
+
 def test_an_account_is_in_the_one_team_for_which_it_sent(
     records: tuple[Intake, Accounts], sent: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,10 +234,10 @@ def test_an_account_is_in_the_one_team_for_which_it_sent(
         return [*recorded._of_people(records[0], "c", names, 1)]
 
     assert differences() == []  # the server has no accounts
-    people["x"] = SimpleNamespace(team="Ants", organiser=False)
+    people["x"] = SimpleNamespace(team="Ants", organiser=False, left_teams=())
     for team, name in (("Ants", ada), ("Bees", bo)):
-        people[name] = SimpleNamespace(team=team, organiser=False)
-    people[org] = SimpleNamespace(team=None, organiser=True)
+        people[name] = SimpleNamespace(team=team, organiser=False, left_teams=())
+    people[org] = SimpleNamespace(team=None, organiser=True, left_teams=())
     in_two = f"The account {ada} sent submissions for Bees and Wasps: an account is in one team."
     assert differences() == [in_two]
     people[ada].team = "Cats"

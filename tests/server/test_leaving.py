@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from arena.server.records.published import TeamFacts
 from web_site import NAME, URL, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -63,6 +64,15 @@ def test_who_leaves_a_team_that_has_submitted_founds_no_other(
     assert members(web) == ["ada", "cy", "bo"]
     web.scorer.state(phase="closed")
     assert post(bo, "/team/leave", **SURE) == 409
+
+
+def test_who_leaves_a_team_of_an_earlier_phase_founds_no_other(
+    web: WebSite, people: dict[str, str]
+) -> None:
+    web.scorer.publisher.publish(teams=[TeamFacts("Ants", used_in_phases={"dev": 1})])
+    bo = web.browser(people["bo"])
+    assert post(bo, "/team/leave", **SURE) == 303
+    assert post(bo, "/join", team="Bees") == 409
 
 
 def test_a_team_is_not_left_by_a_token(web: WebSite, people: dict[str, str]) -> None:

@@ -107,10 +107,13 @@ class Accounts(SignIns, Invites, Teams):
 
 @dataclass(frozen=True, slots=True)
 class AccountTeam:
-    """Whether an account is an organiser's, and the name of its team in a competition, if any."""
+    """Whether an account is an organiser's, and its teams in a competition, by their names."""
 
     organiser: bool
     team: str | None
+    """None: it is in no team."""
+    left_teams: frozenset[str] = frozenset()
+    """Those that had submitted when it left them."""
 
 
 def account_teams(path: Path, competition: str) -> dict[str, AccountTeam]:
@@ -129,7 +132,7 @@ def account_teams(path: Path, competition: str) -> dict[str, AccountTeam]:
             row["name"]
             for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
-        if not tables >= {"accounts", "members", "teams"}:
+        if not tables >= {"accounts", "departures", "members", "teams"}:
             return {}
         here = "(SELECT organiser FROM roles WHERE account = accounts.account AND competition = ?1)"
         rows = connection.execute(
@@ -139,9 +142,18 @@ def account_teams(path: Path, competition: str) -> dict[str, AccountTeam]:
             " LEFT JOIN teams ON teams.team = members.team AND teams.competition = ?1",
             (competition,),
         ).fetchall()
+        left_teams: dict[str, set[str]] = {}
+        for row in connection.execute(
+            "SELECT account, name FROM departures JOIN teams USING (team)"
+            " WHERE departures.competition = ?",
+            (competition,),
+        ):
+            left_teams.setdefault(str(row["account"]), set()).add(str(row["name"]))
     return {
         str(row["account"]): AccountTeam(
-            bool(row["organiser"]), None if row["team"] is None else str(row["team"])
+            bool(row["organiser"]),
+            None if row["team"] is None else str(row["team"]),
+            frozenset(left_teams.get(str(row["account"]), ())),
         )
         for row in rows
     }

@@ -70,6 +70,11 @@ class TeamFacts:
     used_in_phases: Mapping[str, int] = field(default_factory=dict)
     """Phase -> submissions that count against its ``limits.total``, where there are any."""
 
+    @property
+    def used_ever(self) -> int:
+        """Submissions that count against ``limits.total`` of any phase."""
+        return sum(self.used_in_phases.values()) if self.used_in_phases else self.used_total
+
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TeamFacts:
         """Return the object that a JSON document describes."""

@@ -369,7 +369,9 @@ class Teams(People):
             except KeyError:
                 return
             self._keep_name(database, gone)
-            database.execute("UPDATE members SET team = ? WHERE team = ?", (into, team))
+            for table in ("members", "departures"):
+                moved = f"UPDATE {table} SET team = ? WHERE team = ?"  # noqa: S608
+                database.execute(moved, (into, team))
             database.execute("DELETE FROM invites WHERE team = ?", (team,))
             database.execute("UPDATE team_requests SET team = ? WHERE team = ?", (into, team))
             database.execute(  # also those to third teams: another member may be the first one now

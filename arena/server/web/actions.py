@@ -399,7 +399,7 @@ def _all_names(call: Call, team: Team) -> set[str]:
 
 def has_sent(call: Call, team: Team) -> bool:
     """Return whether a team has sent anything: counted files, programs, or requests that wait."""
-    n_used = call.competition.published.team(record_name(call, team)).used_total
+    n_used = call.competition.published.team(record_name(call, team)).used_ever
     return bool(n_used or _unjudged(call, team) or _programs_of(call, team))
 
 

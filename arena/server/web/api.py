@@ -611,7 +611,7 @@ def team_rows(call: Call) -> list[responses.TeamRow]:
                 team=team.name,
                 note=notes.get(team.team, ""),
                 created=team.created.isoformat(),
-                submissions=facts.used_total,
+                submissions=facts.used_ever,
                 disqualified=facts.disqualified,
                 members=[_member(call, member) for member in members],
             )
