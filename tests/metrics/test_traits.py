@@ -40,6 +40,22 @@ OF_SKLEARN: tuple[tuple[str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
+OTHER_PARAMETERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    *(("f1", {"average": average}) for average in ("macro", "micro", "weighted")),
+    ("roc_auc", {"average": "weighted"}), ("log_loss", {"clip": 0.4}),
+    ("min_dcf", {"p_target": 0.2, "c_miss": 2.0, "c_alarm": 3.0}),
+    ("quantile_loss", {"alpha": 0.8}), ("crps", {"samples": 100, "fair": True}),
+    ("interval_coverage_error", {"level": 0.5}),
+    ("ndcg_at_k", {"k": 2, "gain": "exponential"}), ("map_at_k", {"k": 1}),
+    ("trec_ndcg", {"k": 2}), ("trec_mrr", {"k": 1}), ("trec_recall", {"k": 2}),
+    ("exact_match", {"normalise": "none"}), ("token_f1", {"normalise": "none"}),
+    ("word_error_rate", {"unit": "character"}), ("bleu", {"tokenize": "none", "lowercase": True}),
+    ("chrf", {"word_order": 2, "lowercase": True}), ("mean_average_precision", {"iou": 0.3}),
+    ("concordance_index", {"predicts": "risk"}), ("instance_f1", {"iou": 0.7}),
+    ("surface_dice", {"tolerance": 2.5}), ("hausdorff", {"percentile": 60.0}),
+)  # fmt: skip
+
+
 def plain(value: Any) -> Any:
     """Return a value as JSON; floats and objects that JSON lacks become texts."""
     if isinstance(value, dict):
@@ -68,10 +84,9 @@ def described(metric: Metric) -> dict[str, Any]:
 
 def test_scores_of_the_problem_of_a_check_are_kept() -> None:
     """Of 20 rows, which have every kind of data that a metric of arena takes."""
-    documents = {}
-    for metric in all_metrics():
-        if not isinstance(metric, Metric):
-            continue
+    metrics = {metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)}
+    documents: dict[str, Any] = {}
+    for metric in metrics.values():
         problem = problem_for(metric, 20, 2, seed=3)
         arrays = problem.metric, problem.truth, problem.predictions
         of_rows: dict[str, Any] = {"influences": influence_values(*arrays)}
@@ -84,6 +99,11 @@ def test_scores_of_the_problem_of_a_check_are_kept() -> None:
             "resampled": resample_block(*arrays, problem.weights),
             **{name: values[:, :3] for name, values in of_rows.items() if values is not None},
         }
+    for name, parameters in OTHER_PARAMETERS:
+        problem = problem_for(dataclasses.replace(metrics[name], **parameters), 20, 2, seed=3)
+        documents[f"{name}, {parameters}"] = resample_block(
+            problem.metric, problem.truth, problem.predictions, problem.weights
+        )
     check_kept_document("metric-scores", as_json(documents))
 
 

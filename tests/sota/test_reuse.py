@@ -104,6 +104,9 @@ def test_equal_submissions_count_as_one_and_independent_ones_as_all() -> None:
     skewed = reuse_of_public_rows(rare, rare)
     assert skewed.widest > skewed.widest_if_independent
     assert skewed.equivalent == pytest.approx(6)
+    perfect = study(np.ones((2, 9)))
+    exact = reuse_of_public_rows(perfect, perfect)
+    assert (exact.widest, exact.widest_if_independent, exact.equivalent) == (0, 0, 1)
     with pytest.raises(UsageError, match="different submissions"):
         reuse_of_public_rows(copies, study(np.ones((2, 9))))
 
