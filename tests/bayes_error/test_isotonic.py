@@ -10,6 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from arena.errors import InputError
 from arena_bayes_error import isotonic
 from arena_bayes_error.isotonic import from_ordered_scores
+from kept import check_kept_document
 
 
 def sample(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -28,6 +29,12 @@ def test_the_estimate_is_the_error_of_the_regression():
     assert low < estimate.estimate < high
     with pytest.raises(InputError, match="needs both labels"):
         from_ordered_scores(scores, np.ones(300))
+
+
+def test_the_estimate_from_sixty_rows_is_the_kept_one():
+    """Its interval depends on how rows are drawn into folds."""
+    estimate = from_ordered_scores(*sample(60, np.random.default_rng(1)), resamples=2)
+    check_kept_document("bayes-error-isotonic", estimate.to_dict())
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,20 @@ def test_the_real_annotations() -> None:
     assert "ICLR 2023" in str(papers.specification)
 
 
+def test_a_published_estimate_agrees_if_five_decimals_do() -> None:
+    """0.03478 and 0.00079 are published."""
+    fitted = paper.from_soft_labels(np.array([0.25, 0.0, 1.0, 0.5]), resamples=50)
+    for value, half, agree in (
+        (0.034784, 0.000794, [True, True]),
+        (0.034776, 0.000786, [True, True]),
+        (0.034786, 0.000796, [False, False]),
+        (0.034774, 0.000784, [False, False]),
+    ):
+        estimate = replace(fitted, estimate=value, interval=(value - half, value + half))
+        rows = paper.real({"Fashion-MNIST-H": estimate})
+        assert [row.agrees for row in rows] == agree, value
+
+
 def annotations_in(folder: Path) -> Path:
     """Write small annotations of images and papers, and return the folder of all papers."""
     rng, files = np.random.default_rng(0), folder / "soft-labels"
