@@ -151,7 +151,6 @@ def competition_rows(solution: Solution, metric: Metric) -> Rows:
     classes = solution.targets[0].classes
     n_classes = None if classes is None else len(classes)
     truth: npt.NDArray[Any] = solution.truth.reshape(solution.n_rows)
-    mean = 0.0 if n_classes else float(truth[public].mean())
     return Rows(
         metric=metric,
         n_classes=n_classes,
@@ -160,5 +159,7 @@ def competition_rows(solution: Solution, metric: Metric) -> Rows:
         public_truth=truth[public],
         hidden=private,
         hidden_truth=truth[private],
-        baseline=constant_prediction(metric, solution.n_rows, n_classes, mean=mean),
+        baseline=constant_prediction(
+            metric, solution.n_rows, n_classes, mean=float(truth[public].mean())
+        ),
     )

@@ -130,8 +130,8 @@ class Supervisor:
         """Return a descriptor of the file system of the program; None: there is none yet."""
         if self._scratch is None:
             with contextlib.suppress(OSError):
-                flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-                self._scratch = os.open(f"/proc/{self._pid}/root{self.scratch_path}", flags)
+                path = f"/proc/{self._pid}/root{self.scratch_path}"
+                self._scratch = os.open(path, os.O_PATH | os.O_DIRECTORY)
         return self._scratch
 
     def disk_is_full(self) -> bool:

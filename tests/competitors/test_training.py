@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.errors import InputError
+from arena.errors import InputError, UsageError
+from arena.interfaces import Feedback
 from arena.simulation.data import LabelledRows, TrainingRows
 from arena_competitors.attackers.guesses import encode, is_better, random_codes, right_and_wrong
 from arena_competitors.lightgbm import training
 from arena_competitors.lightgbm.grid import read_grid
 from arena_competitors.lightgbm.search import LightGBMSearch
 from arena_metrics.classification import BalancedAccuracy
+from arena_metrics.correlation import RSquared
 from arena_metrics.pointwise import Accuracy, LogLoss
 from arena_metrics.ranking import RocAuc
+from arena_metrics.regression import MeanAbsoluteError
 from kept import check_kept_document
 
 SEARCH = "[search]\nnum_leaves = [7, 15]\n"
@@ -117,3 +120,44 @@ def test_guesses_are_uniform_over_the_classes_and_sent_as_the_metric_takes_them(
     assert right_and_wrong(BalancedAccuracy(), 4) == (1.0, 0.0)
     for metric, expected in ((Accuracy(), [True, False, False]), (LogLoss(), [False, False, True])):
         assert [is_better(1.0, score, metric=metric) for score in (0.9, 1.0, 1.1)] == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "best"),
+    [
+        (MeanAbsoluteError(), (3.0, 1.0, 2.0), 1),
+        (RSquared(), (0.1, 0.4, 0.4), 1),
+        (RSquared(), (0.5, 0.4), 0),
+    ],
+)
+def test_the_model_with_the_best_released_score_is_sent_last(
+    metric: Any, scores: tuple[float, ...], best: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions = np.arange(6.0).reshape(3, 2)
+    asked: list[Any] = []
+
+    def predicted(_: LightGBMSearch, *arguments: Any) -> Any:
+        asked.append(arguments)
+        return predictions[len(asked) - 1]
+
+    monkeypatch.setattr(LightGBMSearch, "predictions", predicted)
+    participation: Any = SimpleNamespace(
+        metric=metric, n_classes=None, training=rows_of(8), test="features"
+    )
+    player = LightGBMSearch().start(participation, np.random.default_rng(0))
+    with pytest.raises(UsageError, match="A team without submissions has no last submission"):
+        player.finish()
+    for number, score in enumerate(scores):
+        assert player.submit().prediction.tolist() == predictions[number].tolist()
+        if not number:
+            assert player.finish().prediction.tolist() == [0.0, 1.0]  # the only one, unscored
+        player.receive(Feedback(score, None))
+    assert player.finish().prediction.tolist() == predictions[best].tolist()
+    assert {arguments[0] is participation.training for arguments in asked} == {True}
+    assert {arguments[2] for arguments in asked} == {"features"}
+    assert len({repr(arguments[3]) for arguments in asked}) == len(scores)
+
+
+def test_a_search_needs_rows_to_train_on() -> None:
+    with pytest.raises(UsageError, match="^lightgbm needs training data, but there are labels"):
+        LightGBMSearch().start(SimpleNamespace(training=None), np.random.default_rng(0))  # type: ignore[arg-type]

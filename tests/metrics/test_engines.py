@@ -66,6 +66,17 @@ def test_counts_and_ranks_are_equal_to_the_last_bit(kernels: KernelModules, prob
             np.testing.assert_array_equal(ours, plain)
 
 
+def test_strips_of_resamples_change_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 12 rows: one strip for all resamples, strips of two, and of one although it is larger."""
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, LARGEST_WEIGHT + 1, (12, 5)).astype(np.uint8)
+    arguments = rng.random((2, 12)).round(1), rng.random(12) < 0.4, weights
+    whole = interpreted.weighted_average_precision(*arguments)
+    for elements in (60, 24, 5):
+        monkeypatch.setattr(interpreted, "_STRIP_ELEMENTS", elements)
+        _equal(interpreted.weighted_average_precision(*arguments), whole)
+
+
 def test_rank_sums_are_equal_but_for_rounding(kernels: KernelModules, problem: Any) -> None:
     predictions, _, weights = problem
     ranks = interpreted.centred_midranks(predictions[0], weights)

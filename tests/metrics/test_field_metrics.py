@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,11 @@ from sklearn import metrics as skm
 import arena
 from arena.errors import MetricError
 from arena.interfaces import Metric
+from arena.interfaces.faults import FaultList
 from arena.testing import check_modality
 from arena.types import RowContext
 from arena_metrics.catalogue import MODALITIES, all_metrics
+from arena_metrics.retrieval import Retrieval
 
 METRICS: dict[str, Any] = {
     metric.name: metric for metric in all_metrics() if isinstance(metric, Metric)
@@ -285,6 +288,41 @@ def test_each_space_is_a_character() -> None:
     metric = replace(METRICS["word_error_rate"], unit="character")
     truth, predictions = (np.array([text], dtype=object) for text in (" a  b", "a b"))
     assert metric.score(truth, predictions) == 0.25
+
+
+def test_scores_of_a_run_are_numbers_for_judged_queries(tmp_path: Path) -> None:
+    """q9 has no judgements, and q3 no documents."""
+    lines = "q9 Q0 c 1 8 x\nq1 Q0 b 1 3.5 x\nq1 Q0 a 2 -1 x\n\nq2 Q0 c 2 8 x\n"
+    run = {"q9": {"c": 8}, "q1": {"b": 3.5, "a": -1}, "q2": {"c": 8}}
+    wrong: dict[str, Any] = {"d": "1", "e": True, "f": None, "g": math.inf, "h": math.nan}
+    ids = pa.array(["q1", "q2", "q3"])
+
+    def read(text: str, faults: FaultList) -> Any:
+        (tmp_path / "run").write_text(text)
+        return Retrieval().read_submission(
+            tmp_path / "run",
+            ids,
+            ("query", "documents"),
+            sizes=None,
+            max_bytes=1_000,
+            faults=faults,
+        )
+
+    for text in (lines, json.dumps(run)):
+        faults = FaultList()
+        table = read(text, faults).table
+        assert table.columns[0].to_pylist() == ["q1", "q2", "q3"]
+        assert [json.loads(cell) for cell in table.columns[1].to_pylist()] == [
+            run["q1"], run["q2"], {},
+        ]  # fmt: skip
+        assert not faults
+    faults = FaultList()
+    read(json.dumps({"q1": {"a": 1, **wrong}, "q2": {"b": 0.5}}), faults)
+    assert [fault.message for fault in faults.to_tuple()] == [
+        f"The value of document '{document}' is not a number." for document in wrong
+    ]
+    for text in ("q1,Q0,b,1,3.5,x\n", "q1 Q0 b 1 3.5\n", '{"q1": 3}', "{}", "[1]", "{"):
+        assert read(text, FaultList()) is None
 
 
 @pytest.mark.slow

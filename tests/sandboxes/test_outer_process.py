@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -292,6 +293,9 @@ def test_a_disk_with_less_than_a_hundredth_free_is_full(
 ) -> None:
     begun(supervisor)
     assert not supervisor.disk_is_full()  # it is not mounted yet
+    supervisor.scratch_path.touch()
+    assert supervisor.scratch() is None  # a file is no file system
+    supervisor.scratch_path.unlink()
     (supervisor.scratch_path / "output").mkdir(parents=True)
     (supervisor.scratch_path / "output" / "predictions.csv").write_bytes(b"x")
     for blocks, files, is_full in ((1, 4, False), (0, 4, True), (50, 1, True), (50, 2, False)):
@@ -302,6 +306,10 @@ def test_a_disk_with_less_than_a_hundredth_free_is_full(
         )
         assert supervisor.disk_is_full() is is_full
     assert supervisor.take(job, BOX) == (End.OK, job.target / "predictions.csv")
+    scratch = supervisor.scratch()
+    assert scratch is not None
+    assert fcntl.fcntl(scratch, fcntl.F_GETFL) & os.O_PATH  # nothing can be read by it
+    assert not os.get_inheritable(scratch)
 
 
 class Process:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
+from arena.server.records.announcements import Announcement, version
 from web_site import NAME, URL, WebSite
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -39,6 +41,12 @@ def test_the_feed_has_every_announcement_and_is_sent_once(web: WebSite) -> None:
     assert reader.get(FEED, headers={"Accept-Language": "de"}).headers["etag"] not in (
         first.headers["etag"], answer.headers["etag"],
     )  # fmt: skip
+
+
+def test_the_version_of_announcements_changes_with_each_of_them() -> None:
+    posted = [Announcement(number, "text", datetime.now(UTC)) for number in (3, 2, 1)]
+    versions = [version(some) for some in ([], posted[2:], posted[1:2], posted[1:], posted[:2])]
+    assert len({*versions}) == 5
 
 
 def test_the_feed_of_members_is_read_with_a_token_as_password(tmp_path: Path) -> None:
