@@ -80,3 +80,14 @@ def test_decisions_are_said_and_listed(folder: Path) -> None:
     assert "64" in said("audit", "--head", "abc", code=2)
     assert said("audit", "--head", "0" * 64, code=1)
     assert said("audit", "--since", 3)
+
+
+def test_who_submits_for_a_disqualified_team_is_told_so(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path)
+    with scenario.create() as competition:
+        competition.submit(scenario.file(1), "a")
+        competition.disqualify_team("a", "two accounts")
+    for team, is_told in (("a", True), ("b", False)):
+        sent = run_here("submit", scenario.file(2), "--team", team, cwd=scenario.folder)
+        told = f"The team {team} is disqualified (two accounts): its submissions do not count."
+        assert (told in " ".join(sent.stderr.split())) is is_told

@@ -224,6 +224,7 @@ def test_commands_for_programs_call_and_print_as_kept(commands: RecordedCommands
             f"submit main.py --team a {options}",
             settings=OF_PROGRAMS,
             submit_program=SubmittedProgram(trial, submitted),
+            disqualified_teams={},
         )
     commands.signals("runner")
     opened_runner = RecordedObject(commands.lines, {"key": SimpleNamespace(name="[b]m")}, {})
@@ -584,13 +585,14 @@ def test_commands_for_the_final_result_call_and_print_as_kept(commands: Recorded
 
 def test_files_are_submitted_here_or_to_a_server_as_kept(commands: RecordedCommands) -> None:
     commands.function("cli.commands.submit.prepare_readers")
-    protected = {"submit": answer_of(1, "accepted"), "has_submissions": True}
+    accepted = answer_of(1, "accepted")
+    protected = {"submit": accepted, "disqualified_teams": {accepted.team: "[b]two accounts"}}
     full = SimpleNamespace(**{**vars(SETTINGS), "public": SimpleNamespace(mechanism="full")})
     rounds = replace(answer_of(1, "accepted"), rounds=(answer_of(2, "rejected"),))
     for options, settings, answers in (
         ("--team a --key k --phase one --answer q=b=c --answer r=", SETTINGS, protected),
         ("--team a --wait 2 -C .", SETTINGS, {"submit": answer_of(2, "rejected")}),
-        ("--team a", full, {"submit": rounds, "has_submissions": False}),
+        ("--team a", full, {"submit": rounds, "has_submissions": False, "disqualified_teams": {}}),
         ("--team a --json", full, {"submit": answer_of(3, "refused"), "has_submissions": True}),
         ("--team a --answer q", SETTINGS, {}),
         ("", SETTINGS, {}),

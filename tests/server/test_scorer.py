@@ -211,14 +211,20 @@ def test_a_file_is_kept_and_says_why_it_does_not_count(folder: Path, layout: Lay
     intake = Intake(layout.intake)
     request = send(layout, intake, "red", predictions(1))
     decide(intake, "disqualify", submission=1, reason="copied from blue")
+    send(layout, intake, "blue", predictions(3))
+    decide(intake, "disqualify", team="blue", reason="two accounts")
+    later = send(layout, intake, "blue", predictions(2))
     public = None
-    for days, n_files in ((30.0, 1), (30.0, 1), (0.0, 0)):  # a restart says the same
+    for days, n_files in ((30.0, 3), (30.0, 3), (0.0, 0)):  # a restart says the same
         with scorer_of(folder, layout, days=days) as scorer:
             settle(scorer)
             public = public or Published(layout.public("race"))
             answer = public.answer(request.request)
             assert answer is not None
             assert (answer.status, answer.reason) == ("disqualified", "copied from blue")
+            of_team = public.answer(later.request)
+            assert of_team is not None
+            assert (of_team.status, of_team.reason) == ("disqualified", "two accounts")
             assert len(list(layout.uploads.iterdir())) == n_files
     assert public is not None
     public.close()

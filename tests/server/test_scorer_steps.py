@@ -376,7 +376,7 @@ def publishing_scorer(**parts: Any) -> Any:
         "_name": "race", "_fault": None, "_last": {}, "_board_due": False, "_board_at": 0.0,
         "_state": SimpleNamespace(judged=0, set_aside=0), "_set_state": lambda **_: None,
         "_server": SimpleNamespace(publish_seconds=2.0),
-        "_competition": SimpleNamespace(frozen_since=None),
+        "_competition": SimpleNamespace(frozen_since=None, disqualified_teams=dict),
         "_intake": SimpleNamespace(after=lambda *_: []),
         "_attempts": SimpleNamespace(end=lambda: None),
         "_publisher": SimpleNamespace(publish=lambda **_: None),
@@ -392,7 +392,7 @@ def test_what_was_judged_is_counted_and_published_with_the_last_entries_before_a
     dropped: list[Any] = []
     scorer = publishing_scorer(
         _state=SimpleNamespace(judged=5, set_aside=2),
-        _competition=SimpleNamespace(frozen_since=frozen),
+        _competition=SimpleNamespace(frozen_since=frozen, disqualified_teams=dict),
         _server=SimpleNamespace(publish_seconds=1e9),
         _set_state=lambda **changes: states.append(changes),
         _publisher=SimpleNamespace(publish=lambda **content: published.append(content)),
@@ -432,6 +432,25 @@ def test_what_was_judged_is_counted_and_published_with_the_last_entries_before_a
     assert len(published) == 2
     Scorer._publish_answers(scorer, waiting[:3], judged[2:], 0.5)
     assert published[3] == "board"
+
+
+@pytest.mark.parametrize("status", ["accepted", "rejected"])
+def test_an_accepted_file_of_a_disqualified_team_is_disqualified_at_once(status: str) -> None:
+    published: list[Any] = []
+    scorer = publishing_scorer(
+        _competition=SimpleNamespace(
+            frozen_since=None, disqualified_teams=lambda: {"red": "two accounts"}
+        ),
+        _publisher=SimpleNamespace(publish=lambda answers, **_: published.extend(answers)),
+        _publish_board=lambda: None,
+    )
+    judged = [
+        Answer(f"q{seq}", seq, team, "submit", status) for seq, team in ((5, "red"), (6, "b"))
+    ]
+    Scorer._publish_answers(scorer, [request_of(5), request_of(6)], judged, 0.5)
+    of_red = ("disqualified", "two accounts") if status == "accepted" else (status, "")
+    assert [(one.status, one.reason) for one in published] == [of_red, (status, "")]
+    assert scorer._board_due is (status == "accepted")
 
 
 def test_what_a_request_changes_is_published_with_its_answer(

@@ -146,6 +146,12 @@ def _print_submitted(competition: Competition, answer: Submitted, *, as_json: bo
     else:
         for stored_answer in (answer, *answer.rounds):
             print_answer(stored_answer, Lines(), competition.settings.display(public=True))
+        disqualified = competition.disqualified_teams() if answer.status == "accepted" else {}
+        if answer.team in disqualified:
+            say_note(
+                f"The team {printable(answer.team)} is disqualified "
+                f"({printable(disqualified[answer.team])}): its submissions do not count."
+            )
 
 
 def _token(path: Path) -> str:
@@ -207,6 +213,6 @@ def print_state(state: RequestState) -> None:
     ]
     trial = state.get("trial") if state["status"] == "trial_failed" else None
     log = () if trial is None else trial["log"].splitlines()
-    for text in [state["message"], *map(describe, faults), *log]:
+    for text in [state["message"], state.get("reason"), *map(describe, faults), *log]:
         if text:
             out.print(f"  {printable(str(text))}", soft_wrap=True, markup=False)

@@ -413,7 +413,11 @@ class Scorer:
     ) -> None:
         requests = [request for request in waiting if request.seq <= judged[-1].seq]
         by_number = {request.seq: request for request in requests}
-        answers = [self._published(by_number[answer.seq], answer) for answer in judged]
+        disqualified = self._competition.disqualified_teams()
+        answers = [
+            _with_its_team(self._published(by_number[answer.seq], answer), disqualified)
+            for answer in judged
+        ]
         new = tuple(answers)
         kinds = {answer.kind for answer in judged if answer.status == "done"}
         self._set_state(
@@ -637,6 +641,13 @@ def _upload_of(request: Request) -> str | None:
     upload = request.payload.get("output" if "run" in request.payload else "upload")
     valid = request.kind in _WITH_UPLOADS and isinstance(upload, str) and upload.isalnum()
     return upload if valid else None
+
+
+def _with_its_team(answer: Answer, disqualified: Mapping[str, str]) -> Answer:
+    """Return an answer, disqualified if its team is, by name -> reason."""
+    if answer.status != "accepted" or answer.team not in disqualified:
+        return answer
+    return replace(answer, status="disqualified", reason=disqualified[answer.team])
 
 
 def _as_recorded(row: Mapping[str, Any], record: SubmissionRecord) -> dict[str, Any]:
