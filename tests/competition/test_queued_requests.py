@@ -158,6 +158,22 @@ def test_a_failure_after_the_commit_is_not_taken_again(
         assert events_of(competition) == [1, 2]
 
 
+def test_a_choice_is_of_the_phase_that_a_request_names(tmp_path: Path, scenario: Scenario) -> None:
+    phases = {
+        name: {"public_rows": usage, "private_rows": (), "end": "2999-01-01"}
+        for name, usage in (("dev", "Public"), ("final", "Private"))
+    }
+    with scenario.create(phase=phases, final_rule="chosen") as competition:
+        for number, phase in enumerate(phases, start=1):
+            competition.submit(scenario.file(number), "a", phase=phase)
+            competition.select("a", [number])
+        for seq, phase, left in ((1, "final", [1]), (2, "dev", []), (3, "gone", [])):
+            request = decision(seq, "select", "a", submissions=[], phase=phase)
+            (answer,) = process_all(competition, [request])
+            assert answer.status == ("done" if phase in phases else "refused")
+            assert competition.selections()["a"] == left
+
+
 @pytest.mark.slow
 def test_a_deadline_and_a_day_follow_what_was_received(tmp_path: Path, scenario: Scenario) -> None:
     deadline, midnight = START + timedelta(hours=2), START + timedelta(hours=1)

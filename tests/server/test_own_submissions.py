@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from arena.requests import Answer
+from arena.server.records.published import TeamFacts
 from web_site import NAME, WebSite
 
 API = f"/api/v1/{NAME}"
@@ -52,6 +54,44 @@ def test_two_own_files_are_compared_and_private_scores_shown(web: WebSite) -> No
     requests = web.program(web.token(ada)).get(f"{API}/submissions").json()["requests"]
     assert [request["private_rank"] for request in requests] == [7, None]
     assert "0.4321" in browser.get(f"/{NAME}/submissions.csv").text
+
+
+def test_choices_of_several_phases_are_saved_as_the_page_shows_them(web: WebSite) -> None:
+    ada = web.person("Ada", "Ants")
+    limits = {"start": None, "end": None, "per_day": None, "per_week": None, "total": None}
+    same = {**limits, "metric": "mae", "mechanism": "full"}
+    phases = tuple({"phase": name, **same} for name in ("dev", "final"))
+    web.scorer.publish(facts=replace(web.facts, phases=phases, current_phase="dev", final_count=1))
+    in_phases = {1: "dev", 2: "dev", 3: "final", 4: "final"}
+    web.scorer.publisher.publish(
+        answers=[
+            Answer(f"q{number}", number, "Ants", "submit", "accepted", submission=number,
+                   phase=phase, received=f"2026-03-0{number}T12:00:00+00:00")
+            for number, phase in in_phases.items()
+        ],
+        teams=[TeamFacts("Ants", selected=(1, 3))],
+    )  # fmt: skip
+    web.scorer.publish()
+    browser, seen = web.browser(ada), [0]
+
+    def chosen(*numbers: int) -> list[object]:
+        page = browser.post(f"/{NAME}/selection", data={"submission": [*map(str, numbers)]})
+        assert page.status_code == 303, page.text
+        requests = web.site.intake.after(NAME, seen[0])
+        seen[0] = max(request.seq for request in requests) if requests else seen[0]
+        return [(request.payload["phase"], request.payload["submissions"]) for request in requests]
+
+    assert chosen(1, 3) == []
+    assert chosen(1, 4) == [("final", [4])]
+    assert chosen() == [("dev", []), ("final", [])]
+    page = browser.post(f"/{NAME}/selection", data={"submission": ["1", "2", "3"]})
+    assert (page.status_code, "Choose at most 1 submission." in page.text) == (422, True)
+    page = browser.post(f"/{NAME}/selection", data={"submission": ["1", "3", "5"]})
+    assert "Submission 5 is not an accepted submission" in page.text
+    more = "More are chosen, since teams were merged"
+    for selected, is_said in (((1, 3), False), ((1, 2, 3), True), ((1, 3, 4), False)):
+        web.scorer.publisher.publish(teams=[TeamFacts("Ants", selected=selected)])
+        assert (more in browser.get(f"/{NAME}/submissions").text) is is_said
 
 
 def test_own_submissions_are_withdrawn_by_a_program_and_by_a_form(web: WebSite) -> None:

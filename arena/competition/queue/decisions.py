@@ -50,7 +50,9 @@ def _undo(state: CompetitionState, request: Request) -> None:
 
 
 def _select(state: CompetitionState, request: Request) -> None:
-    decisions.select(state, team_name(request.team), request.payload["submissions"])
+    phase = request.payload.get("phase")
+    board = state if phase is None else state.in_phase(str(phase))
+    decisions.select(board, team_name(request.team), request.payload["submissions"])
 
 
 def _rename(state: CompetitionState, request: Request) -> None:

@@ -26,6 +26,8 @@ from arena.utils.formatting import minute
 from arena.utils.questions import check_answers
 
 OVER = {"closed", "finalized", "published"}
+LISTED = 500
+"""The most submissions of a team that its page lists, and from which it chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +317,47 @@ def _answers(call: Call, team: Team, fields: Mapping[str, str]) -> dict[str, dic
     return answers
 
 
-def select(call: Call, submissions: Sequence[int]) -> Request:
-    """Choose the final submissions of the team."""
+def select_in_phases(call: Call, submissions: Sequence[int]) -> list[Request]:
+    """Choose the final submissions of the team in every phase, and return the requests.
+
+    A phase whose choice stays has no request.
+    """
+    facts = call.competition.facts
+    if not facts.phases:
+        return [select(call, submissions)]
+    before, chosen = chosen_by_phase(call), chosen_by_phase(call, submissions)
+    strangers = set(submissions).difference(*chosen.values())
+    _check_accepted(call, check_may_submit(call), sorted(strangers))
+    return [
+        select(call, chosen[phase], phase) for phase in chosen if chosen[phase] != before[phase]
+    ]
+
+
+def chosen_by_phase(call: Call, submissions: Collection[int] | None = None) -> dict[str, list[int]]:
+    """Return phase -> those of some submissions of the own team that are in it, sorted.
+
+    ``submissions``: those that are chosen, if None.
+    """
+    team = call.team
+    if submissions is None:
+        submissions = call.competition.published.team(record_name(call, team)).selected
+    by_phase: dict[str, list[int]] = {name: [] for name in call.competition.facts.phase_names}
+    for sending in sent(call, team, limit=LISTED):
+        number = sending.answer.submission if sending.answer else None
+        if sending.answer is not None and number is not None and number in submissions:
+            by_phase[sending.answer.phase].append(number)
+    return {phase: sorted(numbers) for phase, numbers in by_phase.items()}
+
+
+def select(call: Call, submissions: Sequence[int], phase: str = "") -> Request:
+    """Choose the final submissions of the team; of a phase, if ``phase`` names it."""
     team = check_may_submit(call)
     facts, now = call.competition.facts, call.site.clock()
     check_open(call, now)
     if facts.final_rule != "chosen":
         raise Problem(409, _("In this competition the final submission is not chosen by the team."))
-    if len(set(submissions)) > facts.final_count:
+    is_limited = phase in {"", facts.current_phase}  # the scorer knows how many of others
+    if is_limited and len(set(submissions)) > facts.final_count:
         raise Problem(
             422,
             ngettext(
@@ -332,7 +367,9 @@ def select(call: Call, submissions: Sequence[int]) -> Request:
             ).format(count=facts.final_count),
         )
     _check_accepted(call, team, submissions)
-    payload = {"submissions": sorted(set(submissions))}
+    payload: dict[str, Any] = {"submissions": sorted(set(submissions))}
+    if phase:
+        payload["phase"] = phase
     return _append(call, "select", payload, team=team, received=now)
 
 
@@ -348,7 +385,7 @@ def _check_accepted(call: Call, team: Team, submissions: Sequence[int]) -> None:
     """Refuse numbers that are not those of accepted submissions of the team: 422."""
     statuses = {
         sending.answer.submission: sending.answer.status
-        for sending in sent(call, team)
+        for sending in sent(call, team, limit=LISTED)
         if sending.answer
     }
     for number in submissions:

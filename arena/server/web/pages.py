@@ -473,7 +473,7 @@ async def _show_mine(
 ) -> Response:  # fmt: skip
     team = call.team
     facts = call.competition.published.team(actions.record_name(call, team))
-    states = [request_state(sending) for sending in actions.sent(call, team, limit=500)]
+    states = [request_state(sending) for sending in actions.sent(call, team, limit=actions.LISTED)]
     files = [state for state in states if state["kind"] == "submit"]
     compared = [
         answer
@@ -483,6 +483,12 @@ async def _show_mine(
     ]
     rows, _etag = call.competition.board()
     own_row = next((row for row in rows if row.get("team") == facts.team), {})
+    chosen_now = [
+        answer
+        for answer in files
+        if answer["submission"] in facts.selected
+        and answer["phase"] == call.competition.facts.current_phase
+    ]
     return _page(
         call,
         "mine.html",
@@ -502,6 +508,7 @@ async def _show_mine(
             and state["status"] != "done"
         ][:3],
         selected=set(facts.selected),
+        chose_too_many=len(chosen_now) > call.competition.facts.final_count,
         disqualified=facts.disqualified,
         left=actions.left(call, team),
         gets_result_mail=call.account.account
@@ -537,8 +544,9 @@ async def _choose(call: Call) -> Response:
     chosen = [number for value in values if (number := whole_number(value)) is not None]
     if len(chosen) < len(values):
         raise Problem(422, _("Choose submissions by their check boxes."))
-    request = actions.select(call, chosen)
-    return _go(call, f"/submissions/{request.request}")
+    requests = actions.select_in_phases(call, chosen)
+    only = f"/{requests[0].request}" if len(requests) == 1 else ""
+    return _go(call, f"/submissions{only}")
 
 
 async def _withdraw_submission(call: Call, fields: dict[str, str]) -> Response:
