@@ -56,7 +56,7 @@ def chance_difference(metric: Metric, n_rows: float, score: float) -> float | No
         return None
 
     def score_of(mean: float) -> float:
-        return float(metric.from_mean(np.array([mean]))[0])
+        return float(metric.from_mean(np.array([mean])).item())
 
     ends = (low, high) if score_of(low) < score_of(high) else (high, low)
     for _step in range(_STEPS):  # the score is monotone in the mean

@@ -153,14 +153,15 @@ def _bounds_of(
     truth, constant = read_only((truth, constant))
     with np.errstate(all="ignore"):
         if isinstance(metric, HasRowValues):
-            costs = np.sort(metric.row_values(truth, constant[np.newaxis])[0])
+            (values,) = metric.row_values(truth, constant[np.newaxis])
+            costs = np.sort(values)
             usual = costs[: int(np.ceil(_USUAL_SHARE * len(costs)))]
             cost = float(usual.mean()) or float(costs.mean())
             return (0.0, _rounded_up(_TIMES_A_ROW * cost)) if 0 < cost < np.inf else None
         low, high = traits_of(metric).score_range
         best = high if metric.greater_is_better else low
         lost = abs(best - float(metric.score(truth, constant)))
-    if not (np.isfinite(best) and 0 < lost < np.inf):
+    if not 0 < lost < np.inf:
         return None
     reach = _rounded_up(_TIMES_A_SCORE * lost)
     end = float(f"{best - reach if metric.greater_is_better else best + reach:.10g}")
@@ -210,8 +211,8 @@ class _ClippedRows(_ClippedMetric):
         prediction: npt.NDArray[Any],
         weight: npt.NDArray[Any] | None = None,
     ) -> float:
-        values = self.row_values(truth, prediction[np.newaxis])[0]
-        return float(self.from_mean(np.array([np.average(values, weights=weight)]))[0])
+        (values,) = self.row_values(truth, prediction[np.newaxis])
+        return float(self.from_mean(np.array([np.average(values, weights=weight)])).item())
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class MemoryLog:
         self.releases.append(logged)
         self._by_team.setdefault(team, []).append(logged)
         self._states[released.instance] = released.release.state
-        _add(self._holders, self.releases[-1])
+        _add(self._holders, logged)
 
 
 def _add(holders: Holders, logged: LoggedRelease) -> None:

@@ -257,7 +257,7 @@ class Releaser:
         return released
 
     def _score(self, block: npt.NDArray[Any]) -> float:
-        return float(full_scores(self.metric, self.truth, ArrayPredictions(block))[0])
+        return float(full_scores(self.metric, self.truth, ArrayPredictions(block)).item())
 
     def _best_baseline(
         self, submission: ScoredSubmission, score: float, log: ReleaseLog
@@ -326,8 +326,8 @@ class Releaser:
 
     def _put_in_cache(self, submission: int, compared: _ComparedValues) -> None:
         self._cache[submission] = compared
-        values = compared.block if compared.values is None else compared.values
-        size = 8 * max(1, 0 if values is None else values.size)
+        arrays = (compared.values, compared.block)
+        size = sum(8 * array.size for array in arrays if array is not None)
         if len(self._cache) > max(_HELD_SUBMISSIONS, _HELD_BYTES // size):
             self._cache.popitem(last=False)
 

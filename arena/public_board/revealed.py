@@ -192,9 +192,8 @@ class _Oracle:
         if ranks and self._n_classes == 2:
             yield _Design(most + 1.0, 0.0)
             return
-        sizes = (0.003, 0.03, 0.3, 50.0)
-        for size in sizes:
-            chance = 1 / (1 + np.exp(-np.minimum(size * 2.0**most, 50.0)))
+        for size in (0.003, 0.03, 0.3, np.inf):
+            chance = 1 / (1 + np.exp(-size * 2.0**most))
             if self._n_classes == 2:
                 yield _Design(chance, 0.5)
                 continue
@@ -226,7 +225,7 @@ class _Oracle:
         """Return the score, by a metric's fast resampling where it has one."""
         if self._fast is not None:
             once = np.ones((len(truth), 1), dtype=np.uint8)
-            return float(self._fast.resample(truth, prediction[np.newaxis], once)[0, 0])
+            return float(self._fast.resample(truth, prediction[np.newaxis], once).item())
         return float(self._metric.score(truth, prediction))
 
     def _released(
@@ -251,7 +250,7 @@ class _Oracle:
             )
             ask = partial(self._ask, evaluation, (*seed, number))
             released = self._instances.release(team, ask, log)
-            log.add(number + 1, team, released)
+            log.add(evaluation.submission, team, released)
             scores.append(released.release.score)
         return float(f"{np.mean(scores):.11e}")
 

@@ -8,6 +8,7 @@ import pytest
 
 from arena.plugin.manager import PluginManager
 from arena.public_board.chance import chance_difference, independent_rows
+from arena.public_board.clipping import clip_values
 from arena.types import ROW_WEIGHTS, PredictionKind, Solution, Target, Usage
 
 METRICS = PluginManager().metrics
@@ -28,6 +29,8 @@ def test_a_root_of_a_mean_moves_by_its_own_scale() -> None:
     accuracy = METRICS.resolve("accuracy")
     assert chance_difference(METRICS.resolve("rmse"), 400, 0.5) is None  # errors have no bound
     assert chance_difference(METRICS.resolve("roc_auc"), 400, 0.9) is None  # no row values
+    constant = clip_values(METRICS.resolve("rmse"), (1.0, 1.0))
+    assert chance_difference(constant, 400, 1.0) is None
     assert chance_difference(accuracy, 1, 0.9) is None
     assert chance_difference(accuracy, 400, float("nan")) is None
     # For two rows 1.96 * sqrt(2 * 0.9 * 0.1 / 2), towards the middle of the range of scores.

@@ -117,6 +117,7 @@ def test_every_target_needs_a_bound_and_every_constant_something_to_lose() -> No
     # The median of 0, 1, 2 and 9 is 1.5: the root of (2.25 + 0.25 + 0.25 + 56.25) / 4 is 3.841.
     assert suggested_clip(Bounded(), FIVE_ROWS) == (0, 7.7)
     assert suggested_clip(Bounded(), replace(FIVE_ROWS, truth=np.full(5, 3.0))) is None
+    assert suggested_clip(BlackBoxRmse(), FIVE_ROWS) is None  # no best score is known
 
     class TimeLimited(Bounded):
         traits = MetricTraits(score_range=(0.0, np.inf), time_limit=9.0)

@@ -17,6 +17,7 @@ from arena.public_board.instances import (
     InstanceRelease,
     Instances,
     MemoryLog,
+    PerCompetition,
     PerRank,
     PerTeam,
 )
@@ -142,6 +143,21 @@ def test_below_each_rank_a_score_counts_as_no_better_than_its_mark(
     assert calls == [({"n": 1}, None, 0), ({"n": 2}, 0.9, 1), ({}, second, 2)]
     assert per_rank.release("b", answer, log).instance == "rank 2"
     assert len(calls) == 5
+
+
+def test_an_instance_of_a_team_or_of_all_teams_has_the_first_position_and_no_bound() -> None:
+    calls: list[Any] = []
+
+    def answer(*arguments: Any) -> Release:
+        calls.append(arguments)
+        return Release(0.3, True, {"n": len(calls)})
+
+    for shared, states in ((PerTeam(), [{}, {}]), (PerCompetition(), [{}, {"n": 1}])):
+        log = MemoryLog()
+        for submission, team in ((1, "a"), (2, "b")):
+            log.add(submission, team, shared.release(team, answer, log))
+        assert calls == [(state, None, 0) for state in states]
+        calls.clear()
 
 
 def test_a_baseline_with_the_name_of_a_rank_holds_none() -> None:

@@ -160,6 +160,10 @@ def test_the_default_mechanism_is_bounded_where_a_bound_is_known() -> None:
     assert default_mechanism(accuracy, FIVE_ROWS, MANAGER) == "ladder-free"
     # Of four public rows the noise is that of 2 rows, the least.
     assert default_mechanism(mae, FIVE_ROWS, MANAGER) == "ladder-free(clip=10, noise=2)"
+    r2 = MANAGER.metrics.resolve("r2")
+    assert default_mechanism(r2, FIVE_ROWS, MANAGER) == "ladder-free(clip=[-1.4, 1], noise=2)"
+    constant = replace(FIVE_ROWS, truth=np.full(5, 3.0))
+    assert default_mechanism(mae, constant, MANAGER) == "kaggle"
 
 
 ONE = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,18 +63,19 @@ def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.Monk
             released = releaser.release(scored_submission, log)
         return released, reads
 
-    logs = [MemoryLog(), MemoryLog()]
-    for log in logs:
-        play(log, 1, N_TEAMS + 1)
-    ranks = len(list(logs[0].holders()))
-    together, few = play(logs[0], N_TEAMS + 1, N_TEAMS + 2)
-    monkeypatch.setattr(releasing, "READ_TOGETHER", 1)
-    alone, many = play(logs[1], N_TEAMS + 1, N_TEAMS + 2)
-    assert together == alone
-    assert ranks == N_TEAMS
-    assert many == [1] * N_TEAMS
-    assert sum(few) == N_TEAMS
-    assert len(few) == 6  # 1 + 2 + 4 + 8 + 16 + the rest
+    log = MemoryLog()
+    play(log, 1, N_TEAMS + 1)
+    assert len(list(log.holders())) == N_TEAMS
+    together, few = play(deepcopy(log), N_TEAMS + 1, N_TEAMS + 2)
+    assert few == [1, 2, 4, 8, 16, 9]  # twice as many each time, and the rest
+    for name, most, reads in (
+        ("READ_TOGETHER", 1, [1] * N_TEAMS),
+        ("_HELD_BYTES", 8 * (8 * N_ROWS), [1, 2, 4, 8, 8, 8, 8, 1]),  # eight submissions fit
+        ("_HELD_BYTES", 0, [1] * N_TEAMS),  # not even one fits, and one is read
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(releasing, name, most)
+            assert play(deepcopy(log), N_TEAMS + 1, N_TEAMS + 2) == (together, reads)
 
 
 @pytest.mark.parametrize("metric", [PointwiseRmse(), BlackBoxRmse()])

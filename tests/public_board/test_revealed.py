@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +130,28 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     oracle = revealed._Oracle(metric, full, rare, 0, teams=1, scope="team")
     assert next(oracle.designs()).targets[0] == 5.0
     assert {design.other for design in oracle.designs()} == {0.0, 5.0, 7.0, 40_009.0}
+    far = revealed._Oracle(metric, full, np.full(5, -5e12), 0, teams=1, scope="team")
+    assert {design.other for design in far.designs()} == {-1e12, 0.0}
+
+
+def test_fewer_draws_are_made_of_more_targets_and_half_of_them_tell_what_scores_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: Counter[int] = Counter()
+
+    def released(_: Any, truth: Any, prediction: Any, seed: tuple[int, ...]) -> float:
+        k, _draw, assignment = seed
+        asked[k] += 1
+        return float(assignment)  # which reveals all labels
+
+    monkeypatch.setattr(revealed._Oracle, "_released", released)
+    accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
+    found = rows_revealed(accuracy, full, np.arange(20) % 2, 2)
+    # For each of two designs: 100, 50, 25, 4 and 2 draws of 2, 4, 8, 64 and 1,024 assignments.
+    assert asked == {1: 2 * 200, 2: 2 * 200, 3: 2 * 200, 6: 2 * 256, 10: 2 * 2_048}
+    assert found.rows == 10
+    # One of the two draws of an assignment is known: 1 counts, and .05 shared by all 1,024.
+    assert found.bits == pytest.approx(10 + np.log2((1 + 0.05 / 1_024) / 1.05))
 
 
 def test_each_team_of_a_person_draws_its_own_noise_and_the_mean_score_counts() -> None:
