@@ -284,7 +284,7 @@ class BoardRun:
         splits = [self.split, *(["public"] if self._shows_public else [])]
         if isinstance(self.metric, CombinedMetric) and self.metric.relative:
             splits = []  # a mean rank is one among the ranked submissions
-        scores = [float(self._scores([record], split)[0]) for split in splits]
+        scores = [self._scores([record], split).item() for split in splits]
         values = [value if np.isfinite(value) else None for value in scores]
         score, public = [*values, None, None][:2]
         return {
@@ -507,12 +507,12 @@ def _raise_unless_of_the_files(
     failures: Sequence[tuple[int, ScoringError]], records: Sequence[SubmissionRecord]
 ) -> None:
     """Raise the first error if the metric failed on every submission without meaning to."""
-    causes = [error.__cause__ for _, error in failures]
-    if isinstance(causes[0], ArenaError):
-        raise causes[0]
-    if all(cause is not None for cause in causes):
-        message = f"{records[failures[0][0]].file}: {failures[0][1]} It failed on every submission."
-        raise PluginError(message) from causes[0]
+    position, first = failures[0]
+    if isinstance(first.__cause__, ArenaError):
+        raise first.__cause__
+    if all(error.__cause__ is not None for _, error in failures):
+        message = f"{records[position].file}: {first} It failed on every submission."
+        raise PluginError(message) from first.__cause__
 
 
 def _weights(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:

@@ -235,8 +235,8 @@ def admitted(
         scored = combined_metric(each, settings.combination, by_task=by_task, solution=truth)
         served = {}
     with attributed_unquoted(manager.metrics.plugin_of(settings.metric), f"binding {scored.name}"):
-        bind(scored, truth, rows_of(truth, settings.split))
-    check_defined(scored, ranked_rows(truth, settings.split))
+        bound = bind(scored, truth, rows_of(truth, settings.split))
+    check_defined(bound, ranked_rows(truth, settings.split))
     files = submission_files(submissions, truth)
     if not files:
         paths = [submissions] if isinstance(submissions, str | Path) else submissions

@@ -241,7 +241,8 @@ def test_a_submission_on_which_the_metric_raises_is_set_apart_and_can_be_disqual
 def test_a_metric_that_fails_on_every_submission_is_an_error(tmp_path: Path) -> None:
     plugin = type("Plugin", (), {"provide_metrics": hookimpl(lambda self: [Touchy()])})()
     with _create(tmp_path, plugin, "touchy", intervals=False) as competition:
-        competition.submit(_file(tmp_path, "a", 1e9), "a")
+        for team in "ab":
+            competition.submit(_file(tmp_path, team, 1e9), team)
         with pytest.raises(PluginError, match=r"a-1.*csv: touchy failed .* on every submission"):
             competition.finalize()
 

@@ -12,7 +12,7 @@ import pytest
 
 from arena import PluginManager
 from arena.errors import RankingError, UnknownNameError
-from arena.evaluation.bootstrap import Resamples, draw_resamples
+from arena.evaluation.bootstrap import Resamples, draw_halves, draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.hookspecs import hookimpl
@@ -21,7 +21,8 @@ from arena.scoring import private_board
 from arena.scoring.board import BoardRun
 from arena.scoring.private_board import PrivateBoard, RankedRows, Resampling, analyse, study_of
 from arena.scoring.settings import BoardSettings
-from arena.types import MetricTraits, PredictionKind, Usage
+from arena.types import Finding, MetricTraits, PredictionKind, Usage
+from counted_progress import CountedProgress
 
 N, M = 40, 3
 TRUTH = np.random.default_rng(0).normal(size=N)
@@ -177,6 +178,23 @@ def test_a_metric_that_is_undefined_on_the_first_resamples_still_takes_repeated_
     assert study.resampled.shape[1] == 40 - resampling.undefined > 10
 
 
+def test_a_metric_that_is_undefined_on_the_first_halves_still_takes_a_part_of_the_rows() -> None:
+    # Each row is in half of the halves, so that one of 32 is in none of the first five.
+    halves = draw_halves(N, 5, 0)
+    missing = int(np.flatnonzero(halves.sum(axis=1) == 0)[0])
+    assert missing > 0  # the row that is left out to see whether the metric takes a part
+    study, resampling, _ = board(Mae(most=1, needed=missing), 90)
+    assert (resampling.halves, resampling.without) == (True, "")
+    assert study.resampled.shape[1] == 90 - resampling.undefined > 10
+
+
+def test_a_metric_that_takes_each_row_twice_gets_no_halves() -> None:
+    assert draw_resamples(N, 10, 0).weights.max(axis=0).min() > 2  # each has a row three times
+    _, resampling, _ = board(Mae(most=2), 10)
+    assert (resampling.halves, resampling.redrawn) == (False, 0)
+    assert resampling.without == "mae_of_rows is undefined on resamples of the 40 ranked rows."
+
+
 def test_a_metric_that_takes_all_rows_only_keeps_its_scores() -> None:
     metric = Mae(most=1, fewest=N)
     study, resampling, analysis = board(metric, 90)
@@ -235,6 +253,40 @@ def test_a_ranker_that_fails_is_an_error_of_the_board(ranker: Any) -> None:
     study, *_ = board(Mae(), 10)
     with pytest.raises(RankingError, match=r"'mine' failed while .*'simultaneous'"):
         analyse(study, BoardSettings(10, workers=1), manager)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An analysis with a verdict and nothing else."""
+
+    name: str
+
+    def run(self, study: Study, rng: np.random.Generator) -> Finding:
+        return Finding(self.name, "It is so.", {})
+
+
+class Stages(CountedProgress):
+    """Keeps the stages with the numbers of their steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: list[tuple[str, int]] = []
+
+    def start(self, label: str, total: int) -> None:
+        self.stages.append((label, total))
+
+
+def test_ranking_and_each_analysis_are_stages_of_one_step() -> None:
+    study, *_ = board(PluginManager().metrics.resolve("mae"), 10)
+    manager, progress = PluginManager(entry_points=False), Stages()
+    manager.register(Provider(Broken(0), (Verdict("first"), Verdict("second"))), "mine")
+    findings = analyse(study, BoardSettings(10, workers=1), manager, progress=progress).findings
+    assert [finding.analysis for finding in findings] == ["first", "second"]
+    ranking, *of_scores, first, second = progress.stages
+    assert ranking == ("Ranking", 1)
+    assert first == ("Running the analysis first", 1)
+    assert second == ("Running the analysis second", 1)
+    assert progress.done == 3 + sum(total for _, total in of_scores)
 
 
 class Failing:
@@ -389,7 +441,7 @@ class CountedReads(ArrayPredictions):
 
 @pytest.mark.parametrize(
     ("at_once", "held_bytes", "reads"),
-    [(300, 8 * M * N, 1), (200, 8 * M * N, 1), (200, 8 * M * N - 1, 1 + 3)],
+    [(300, 8 * M * N - 1, 1), (200, 8 * M * N, 1), (200, 8 * M * N - 1, 1 + 3)],
 )
 def test_predictions_that_fit_into_memory_are_read_once_for_all_parts_of_the_resamples(
     monkeypatch: pytest.MonkeyPatch, at_once: int, held_bytes: int, reads: int

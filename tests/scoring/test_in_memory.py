@@ -102,6 +102,16 @@ def test_errors_say_what_was_given(solution: Any, submissions: Any, message: str
     assert "secret" not in str(caught.value)
 
 
+def test_a_result_names_the_positive_class_of_the_first_target() -> None:
+    solution = {"id": IDS, "y": np.where(Y, "yes", "no"), "z": np.where(Y, "on", "off")}
+    submissions = {"same": {**solution}, "short": {"id": IDS[1:], "y": IDS[1:], "z": IDS[1:]}}
+    keywords: dict[str, Any] = {"metric": "accuracy", "target": ["y", "z"], "intervals": False}
+    board = arena.score(solution, submissions, **keywords)
+    assert (board.positive, board.standings[0]["score"]) == ("yes", 1)
+    nothing = arena.score(solution, {"short": submissions["short"]}, **keywords)
+    assert (nothing.standings, len(nothing.rejected), nothing.resamples) == ((), 1, 0)
+
+
 def test_empty_folders_are_named(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:

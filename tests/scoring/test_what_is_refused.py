@@ -79,6 +79,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
                 columns={"Usage": ["Public", "Private", "Private", "Private"]}),
         "roc_auc needs every class, but only 1 of 2 occur in the 3 ranked rows",
     ),
+    (
+        partial(score, ["0", "1", "1", "1"], metric="roc_auc", sent=NUMBERS, tasks="group",
+                combine="mean"),
+        "needs every class in every task, but a task has only 1 of 2",
+    ),
 ]  # fmt: skip
 
 
