@@ -204,9 +204,14 @@ def test_a_chart_is_drawn_on_paper_where_its_names_fit(
         papers.append(paper)
         return b"%PDF"
 
+    def to_png(drawn: str, scale: float) -> bytes:
+        assert (drawn, scale) == ("<svg/>", 2.0)  # two dots for each point
+        return PNG
+
     monkeypatch.setattr("vl_convert.vegalite_to_pdf", to_pdf)
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg/>")
-    monkeypatch.setattr("vl_convert.svg_to_png", lambda *_, **__: PNG)
+    monkeypatch.setattr("vl_convert.svg_to_png", to_png)
+    monkeypatch.setattr("vl_convert.get_vegalite_versions", lambda: ["5.8", "5.20", "6.1"])
     chart = Chart("one", "A title", "", specification)
     report = Report("", (), (), (), sections=(Section("", "", charts=(chart,)),))
     written = [path.name for path in write_charts(report, tmp_path / "new" / "charts")]
@@ -228,7 +233,9 @@ def test_a_chart_is_drawn_on_paper_where_its_names_fit(
     kept = json.loads(text)
     assert (kept["title"], kept["width"]) == ("A title", specification["width"])
     assert kept["config"]["background"] == "#ffffff"
-    assert text.endswith("}\n")
+    newest = '"https://vega.github.io/schema/vega-lite/v6.1.json"'
+    assert text.startswith(f'{{\n "$schema": {newest},\n "title"')
+    assert text.endswith("\n}\n")
 
 
 def test_a_label_that_cannot_be_cut_is_drawn_without_a_limit(

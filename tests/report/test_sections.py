@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from arena.evaluation.similar import SimilarSubmissions
+from arena.hookspecs import hookimpl
+from arena.plugin.manager import PluginManager
 from arena.report.board_sections import board_sections
 from arena.report.boards import competition_board, private_board
 from arena.report.competition_simulation import truth_section
+from arena.report.contents import PublicBoard, public_report
 from arena.report.copies import copies_section
 from arena.report.history import history_section
 from arena.report.plan import questions_report, queue_report
@@ -30,7 +33,7 @@ from arena.simulation.ranks.outcome import RankQuantiles, WinFrequency
 from arena.simulation.ranks.scores import ModelScores
 from arena.simulation.ranks.study import RankSimulation, RowsNeeded
 from arena.simulation.requests import RanksRequest
-from arena.types import Finding
+from arena.types import Finding, Section
 from arena.utils.formatting import BoardDisplay
 from board_results import a_result
 from event_records import event_of
@@ -507,6 +510,33 @@ def test_a_public_board_has_the_columns_that_its_teams_fill() -> None:
     assert board.notes == ()
     ties = competition_board(standings, **{**common, "display": BoardDisplay(ties="Earlier.")})
     assert ties.notes == ("Earlier.",)
+
+
+def test_plugins_see_nothing_of_a_public_board_but_its_ranks_teams_and_scores() -> None:
+    seen: list[ScoreResult] = []
+
+    class Plugin:
+        @hookimpl
+        def provide_report_sections(self, result: ScoreResult) -> list[Section]:
+            seen.append(result)
+            return []
+
+    manager = PluginManager(entry_points=False)
+    manager.register(Plugin(), "mine")
+    row = {"rank": 1, "team": "owls", "score": 0.75, "submission": 7, "n_submissions": 3}
+    unranked = {**row, "rank": None, "team": "dice", "baseline": True}
+    standings = [{**row, "baseline": False}, unranked]
+    public_report(PublicBoard("T", "mae", False, standings), manager)
+    (result,) = seen
+    ranked = {**dict.fromkeys(STANDING_COLUMNS), "rank": 1, "team": "owls", "score": 0.75}
+    nothing = dict.fromkeys(("positive", "baseline"))
+    zeros = dict.fromkeys(("n_rows", "resamples", "resamples_redrawn", "resamples_undefined"), 0)
+    assert result.to_dict() == {
+        **nothing, **zeros, "schema": "arena/score/2", "metric": "mae", "greater_is_better": False,
+        "split": "public", "level": 0.95, "seed": 0, "standings": [ranked],
+        "best_score_corrected": dict.fromkeys(("estimate", "low", "high")),
+        "rejected": [], "findings": [], "notes": [],
+    }  # fmt: skip
 
 
 def simulated(**changes: Any) -> RankSimulation:
