@@ -12,6 +12,7 @@ import pytest
 
 from arena import PluginManager
 from arena.errors import RankingError, UnknownNameError
+from arena.evaluation import best_score
 from arena.evaluation.bootstrap import Resamples, draw_halves, draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
@@ -352,6 +353,53 @@ def test_a_board_has_the_ranks_and_intervals_of_its_ranker_or_none() -> None:
     assert (corrected.low, corrected.high) == (0.0625, 0.25)
     assert (corrected.winner_low, corrected.winner_high) == (0.125, 0.5)
     assert corrected.estimate == 0.125  # the best score is the smallest error
+
+
+@dataclass(frozen=True)
+class Withholding(Broken):
+    """A ranker whose rank sets are not offered."""
+
+    def rank(self, study: Study) -> RankSets:
+        return replace(super().rank(study), not_offered="Too few rows.")
+
+
+@pytest.mark.parametrize(
+    ("teams", "ranker", "told"),
+    [
+        ("abc", Broken(0), True),
+        ("abc", Withholding(0), False),
+        ("aba", Broken(0), False),  # any of the two of a team may be its best
+        ("aba", Withholding(0), False),
+    ],
+)
+def test_ranks_that_are_offered_tell_who_may_be_first(
+    monkeypatch: pytest.MonkeyPatch, teams: str, ranker: Any, told: bool
+) -> None:
+    mae, predictions = PluginManager().metrics.resolve("mae"), ArrayPredictions(SENT)
+    settings, submissions = BoardSettings(10, workers=1), np.arange(M)
+    study, _ = study_of(
+        mae,
+        RankedRows(TRUTH, None),
+        tuple(teams),
+        submissions,
+        predictions,
+        full_scores(mae, TRUTH, predictions),
+        settings,
+    )
+    asked: list[Any] = []
+
+    def corrected_best(*given: Any, may_be_first: Any, **named: Any) -> Any:
+        asked.append(may_be_first)
+        return best_score.corrected_best(*given, may_be_first=may_be_first, **named)
+
+    monkeypatch.setattr(private_board, "corrected_best", corrected_best)
+    manager = PluginManager(entry_points=False)
+    manager.register(Provider(ranker), "mine")
+    analyse(study, settings, manager)
+    (may_be_first,) = asked
+    assert (None if may_be_first is None else may_be_first.tolist()) == (
+        [True] * M if told else None
+    )
 
 
 @pytest.mark.parametrize("at_once", [0, 3, 10])  # 0: not even one fits, and one is drawn

@@ -112,6 +112,14 @@ def test_a_result_names_the_positive_class_of_the_first_target() -> None:
     assert (nothing.standings, len(nothing.rejected), nothing.resamples) == ((), 1, 0)
 
 
+def test_a_combination_without_intervals_has_the_scores_of_its_parts() -> None:
+    keywords: dict[str, Any] = {"metric": ["roc_auc", "log_loss"], "combine": "mean_rank"}
+    board = arena.score(SOLUTION, {"good": GOOD, "bad": BAD}, intervals=False, **keywords)
+    assert [row["score"] for row in board.standings] == [1, 2]  # good is better by both
+    good, bad = (row["roc_auc"] for row in board.standings)
+    assert 0 < bad < good < 1
+
+
 def test_empty_folders_are_named(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
