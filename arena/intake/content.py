@@ -173,7 +173,7 @@ def _other_format(raw: bytes) -> tuple[str, str] | None:
         (raw.startswith(_TAR, _TAR_AT), ("a tar archive", _UNPACK)),
         *((raw.startswith(first), other) for first, other in _FORMATS.items()),
         (is_notebook, ("a Jupyter notebook", _EXPORT)),
-        (start[:15].lower().startswith((b"<!doctype html", b"<html")), ("an HTML page", _EXPORT)),
+        (start.lower().startswith((b"<!doctype html", b"<html")), ("an HTML page", _EXPORT)),
     )
     return next((other for is_other, other in formats if is_other), None)
 

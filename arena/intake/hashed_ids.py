@@ -172,7 +172,7 @@ def _differ(hashes: _Words) -> bool:
     Of the hashes of a slot the last one is compared with the others, which enter the next table.
     """
     for _ in range(_TABLES):
-        bits = max(1, int(2 * len(hashes) - 1).bit_length())
+        bits = int(2 * len(hashes) - 1).bit_length()
         slots, numbers = _slots(hashes, bits), np.arange(len(hashes), dtype=np.int32)
         table = np.empty(1 << bits, dtype=np.int32)  # only what is written is read
         table[slots] = numbers

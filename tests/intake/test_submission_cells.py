@@ -216,6 +216,28 @@ def test_numbers_from_0_to_100_are_percentages_and_others_scores(
     ] * len(faults)
 
 
+@pytest.mark.parametrize(
+    ("cells", "cause"),
+    [
+        (("0.25", "0.5", "0"), "looks like probabilities"),
+        (("0.25", "0.5", "1"), "looks like probabilities"),
+        (("0.25", "0.5", "-0.5"), "looks like measured values"),
+        (("0.25", "1.5", "1"), "looks like measured values"),
+        (("0.25", "1", "2"), None),  # most are whole numbers, which may be other labels
+        (("0.25", "1"), None),
+    ],
+)
+def test_unknown_labels_of_which_most_are_fractions_are_probabilities_or_values(
+    send: Send, solve: Solve, cells: tuple[str, ...], cause: str | None
+) -> None:
+    rows = "".join(f"{i:03d},{'ab'[i % 2]}\n" for i in range(len(cells), 30))
+    labels = "".join(f"{i:03d},{cell}\n" for i, cell in enumerate(cells))
+    truth = "".join(f"{i:03d},a\n" for i in range(len(cells)))
+    solution = solve(f"id,y\n{truth}{rows}", PredictionKind.LABEL)
+    faults = send(f"id,y\n{labels}{rows}", solution).faults
+    assert {fault.cause and fault.cause[: len(cause or "")] for fault in faults} == {cause}
+
+
 @pytest.mark.parametrize(("second", "is_explained"), [("6 kg", True), ("x", False)])
 def test_a_form_of_more_than_half_of_the_wrong_cells_explains_them(
     send: Send, second: str, is_explained: bool
