@@ -182,5 +182,4 @@ def reasons_of(texts: Any, others: Any) -> npt.NDArray[np.int8]:
 def common_cause(reasons: npt.NDArray[np.int8]) -> str | None:
     """Return the cause that applies to more than half of the texts, or None."""
     counts = Counter(ALTERATIONS[reason].cause for reason in reasons[reasons >= 0].tolist())
-    cause, count = counts.most_common(1)[0] if counts else ("", 0)
-    return cause if 2 * count > len(reasons) else None
+    return next((cause for cause, count in counts.items() if 2 * count > len(reasons)), None)
