@@ -773,13 +773,14 @@ def _solution_masks(path: Path, files: dict[str, bytes], **options: Any) -> tupl
 def test_masks_are_refused_in_a_sentence_beyond_each_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_labels = {"a.npy": npy(np.array([[0, 1, 2]]))}
-    three_labels = {"a.npy": npy(np.array([[1, 2, 3]]))}
-    monkeypatch.setattr(mask_files, "_MOST_LABELS", 2)
-    assert _solution_masks(tmp_path, two_labels, is_truth=True)[0].labels == (1, 2)
-    assert _solution_masks(tmp_path, three_labels, is_truth=True)[1] == [
-        "'a.npy' has 3 values besides 0, and at most 2 can be labels: write one whole number for "
-        "each kind of object."
+    thousand_labels = {"a.npy": npy(np.arange(1_001)[np.newaxis])}
+    more_labels = {"a.npy": npy(np.arange(1_002)[np.newaxis])}
+    assert _solution_masks(tmp_path, thousand_labels, is_truth=True)[0].labels == tuple(
+        range(1, 1_001)
+    )
+    assert _solution_masks(tmp_path, more_labels, is_truth=True)[1] == [
+        "'a.npy' has 1,001 values besides 0, and at most 1,000 can be labels: write one whole "
+        "number for each kind of object."
     ]
     monkeypatch.setattr(mask_files, "_MOST_FILES", 2)
     files = {f"{case}.npy": npy(GOOD) for case in "abc"}
@@ -798,6 +799,18 @@ def test_masks_are_refused_in_a_sentence_beyond_each_bound(
     ):  # fmt: skip
         files = {"a.npy": npy(np.ones((2, size), np.uint8))}
         assert _solution_masks(tmp_path, files)[1] == messages
+
+
+def test_a_spacing_has_six_digits_and_is_1_where_a_volume_has_none(tmp_path: Path) -> None:
+    for steps, spacing in (
+        ((0.7, -0.5, 1 / 3), (0.7, 0.5, 0.333333)),
+        ((0.0, np.nan, np.inf), (1.0, 1.0, 1.0)),
+    ):
+        volume = bytearray(nifti(np.ones((2, 3, 4))))
+        struct.pack_into("<3f", volume, 80, *steps)  # the place of pixdim[1] to pixdim[3]
+        masks, messages = _solution_masks(tmp_path, {"a.nii": bytes(volume)})
+        assert messages == []
+        assert masks.spacings == (spacing,)
 
 
 def test_labels_that_are_none_are_named_beside_the_first_twenty(tmp_path: Path) -> None:
