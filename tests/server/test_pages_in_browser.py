@@ -102,11 +102,14 @@ def test_every_page_is_accessible(
         "organiser": signed_in(browser, web, url, None, **look),
     }
     faults, messages, repeated = [], [], []
-    for path in (*PAGES, "sign-in"):
-        context = contexts["organiser" if path.startswith("/admin") else "member"]
-        page = context.new_page()
+    # A page each: every new one would start a process.
+    pages = {who: context.new_page() for who, context in contexts.items()}
+    for page in pages.values():
         page.on("console", lambda message: messages.append(message.text))
         page.on("pageerror", lambda error: messages.append(str(error)))
+    for path in (*PAGES, "sign-in"):
+        who = "organiser" if path.startswith("/admin") else "member"
+        context, page = contexts[who], pages[who]
         page.goto(f"{url}/{path}" if path == "sign-in" else f"{url}/{NAME}{path}")
         assert overflow(page) == 0, path
         assert page.locator(".button:visible").count() <= 1, path  # one primary action
@@ -115,7 +118,6 @@ def test_every_page_is_accessible(
             "all => all.map(button => button.ariaLabel || button.innerText)"
         )
         repeated += [(path, name) for name in set(names) if names.count(name) > 1]
-        page.close()
     assert not faults
     assert not repeated  # a screen reader lists buttons by their names
     # A page that is not there is said on the console, by the browser itself.
@@ -218,8 +220,8 @@ def test_the_pages_of_a_provider_are_accessible_and_lead_there_and_back(
             assert "ada@example.org" in page.content()
             with_scripts = new_context(browser, viewport={"width": 360, "height": 900}, **look)
             with_scripts.add_cookies(context.cookies())
+            checked = with_scripts.new_page()
             for path in ("/sign-in", f"/{NAME}/join"):
-                checked = with_scripts.new_page()
                 checked.goto(f"{url}{path}")
                 assert overflow(checked) == 0, path
                 assert axe_faults(with_scripts, checked) == [], path

@@ -173,9 +173,9 @@ def take(browser: Any, folder: Path, root: Path) -> None:
     for ended, shots in ((False, SHOTS), (True, SHOTS_OF_THE_END)):
         with example(root / f"{ended}", ended=ended) as web, listening(web.app) as port:
             for name, (path, reader, width) in shots.items():
-                window = {"reader": reader, "width": width}
-                for end, scheme in SCHEMES.items():
-                    with opened(browser, web, port, **window, scheme=scheme) as page:
+                with opened(browser, web, port, reader=reader, width=width) as page:
+                    for end, scheme in SCHEMES.items():
+                        page.emulate_media(color_scheme=scheme)
                         page.goto(f"http://127.0.0.1:{port}/{NAME}{path}")
                         page.screenshot(path=folder / f"{name}{end}.png")
     _take_report(browser, folder, root / "report.html")
@@ -189,14 +189,13 @@ def _take_report(browser: Any, folder: Path, report: Path) -> None:
     arena.score(leaves.astype(int), predictions, metric="roc_auc").report(
         report, title="Customer churn"
     )
+    context = new_context(browser, viewport={"width": REPORT_WIDTH, "height": 760})
+    page = context.new_page()
     for end, scheme in SCHEMES.items():
-        context = new_context(
-            browser, viewport={"width": REPORT_WIDTH, "height": 760}, color_scheme=scheme
-        )
-        page = context.new_page()
+        page.emulate_media(color_scheme=scheme)
         page.goto(report.as_uri())
         page.screenshot(path=folder / f"report{end}.png")
-        context.close()
+    context.close()
 
 
 @contextmanager
