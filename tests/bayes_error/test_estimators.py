@@ -112,7 +112,7 @@ def test_bootstrap_is_that_of_the_rows():
 @pytest.mark.parametrize(
     ("n", "repetitions"),
     [
-        pytest.param(200, 80, marks=pytest.mark.slow),
+        pytest.param(800, 20, marks=pytest.mark.slow),
         pytest.param(40, 2_000, marks=pytest.mark.campaign),
     ],
 )
