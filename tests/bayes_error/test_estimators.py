@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 from arena.errors import InputError, UsageError
 from arena.evaluation.statistic_errors import errors_from_standard_errors
-from arena_bayes_error import annotators
+from arena.types import PredictionKind
+from arena_bayes_error import annotators, dirichlet, gaussian_setups
 from arena_bayes_error.annotators import (
     bias_bound,
     from_counts,
@@ -34,6 +35,7 @@ from arena_bayes_error.functions import bayes_error
 from arena_bayes_error.gaussian_setups import SETUPS, noisy_labels
 from arena_bayes_error.platt import fit_platt, from_scores
 from arena_bayes_error.positive_confidence import from_positive_confidence
+from arena_bayes_error.study import predicted_classes
 from bayes_simulation import UNBIASED, draws, truth
 from refusals import refusal_of
 from thinned import examples
@@ -341,6 +343,49 @@ def test_noise_has_mean_zero_and_stays_inside():
         reach = width * np.minimum(r, 1 - r)
         assert (np.abs(noise) <= reach + 1e-12).all()
         assert (np.abs(noise.reshape(4, -1).mean(axis=1)) < 4 * reach[::20_000] / 141).all()
+
+
+def test_true_errors_are_integrals_over_a_grid_or_follow_from_the_distance(monkeypatch):
+    """Means one apart in each of d dimensions are sqrt(d) apart: the error is Phi(-sqrt(d) / 2)."""
+    for setup, d in (("C", 10), ("D", 20)):
+        assert SETUPS[setup].bayes_error == pytest.approx(stats.norm.cdf(-(d**0.5) / 2))
+    monkeypatch.setattr(gaussian_setups, "_STEPS", 400)  # of 4,000
+    for setup, value in (("A", 0.094326), ("B", 0.168839)):
+        assert SETUPS[setup].bayes_error == pytest.approx(value, abs=2e-5)
+
+
+def test_several_classes_are_resampled_sixty_times_and_two_as_often_as_can_be_afforded(
+    monkeypatch,
+):
+    """Rows of 2 and of 1,999 labels have 3 and 2,000 terms, of which 2,000,000 are affordable.
+
+    Above 10,000 labels a bias is simulated, as that of several classes.
+    """
+    monkeypatch.setattr(dirichlet, "_DRAWS_PER_RESAMPLE", 10)
+    for counts, resamples, drawn in (
+        ([[2, 1, 1], [0, 3, 1], [1, 2, 1]], 200, 60),
+        ([[2, 1, 1], [0, 3, 1], [1, 2, 1]], 7, 7),
+        ([[2, 1], [0, 3]], 300, 300),
+        ([[1_000, 999], [1, 1]], 2_000, 998),
+        ([[10_001, 0], [1, 1]], 100, 60),
+        ([[10_000, 0], [1, 1]], 100, 100),
+    ):
+        rows, rng = np.array(counts, dtype=float), np.random.default_rng(0)
+        assert len(dirichlet.corrected_resamples(rows, resamples, rng)) == drawn
+
+
+def test_the_class_that_is_predicted_is_the_likeliest():
+    shares = np.array([[[0.2, 0.5, 0.3], [0.4, 0.3, 0.3]], [[0.1, 0.1, 0.8], [0.0, 1.0, 0.0]]])
+    for kind, predictions, classes in (
+        (PredictionKind.LABEL, np.array([[2.0, 0.0]]), [[2, 0]]),
+        (PredictionKind.PROBABILITY, np.array([[0.5, 0.49]]), [[1, 0]]),
+        (PredictionKind.CLASS_PROBABILITIES, np.array([[0.5, 0.49]]), [[1, 0]]),
+        (PredictionKind.CLASS_PROBABILITIES, shares, [[1, 0], [2, 1]]),
+    ):
+        predicted = predicted_classes(kind, predictions)
+        assert predicted is not None
+        assert predicted.tolist() == classes
+    assert predicted_classes(PredictionKind.VALUE, np.zeros((1, 2))) is None
 
 
 @pytest.mark.slow

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.plugin.manager import PluginManager
 from arena.server.scorer import facts
-from arena.server.scorer.facts import _dates, result_documents
+from arena.server.scorer.facts import _dates, _mechanism_text, _metric_text, result_documents
 
 
 def test_files_are_received_from_the_first_start_to_the_last_end() -> None:
@@ -90,3 +92,33 @@ def test_boards_of_phases_and_over_phases_are_published_beside_the_current_one(
     assert calls == [(("mechanism", 5), 100, 0.5)]  # the first score of the board
     rows[:] = rows[:1]
     assert facts.board_documents(competition)["chance"] == {"difference": None}
+
+
+def test_participants_read_the_first_paragraph_about_a_metric_and_a_mechanism(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "own.py").write_text("def metric(y_true, y_pred):\n    'Secret.'\n")
+
+    def text_of(specification: str) -> str:
+        metric = SimpleNamespace(specification=specification)
+        settings = SimpleNamespace(metric=metric)
+        return _metric_text(SimpleNamespace(manager=PluginManager(), settings=settings))  # type: ignore[arg-type]
+
+    assert text_of("dice") == (
+        "Mean Dice coefficient of run-length encoded masks: 2 |A and B| / (|A| + |B|) per row."
+    )
+    assert text_of(f"{tmp_path}/own.py:metric") == ""
+
+    class Hidden:
+        """Shows nothing, and
+        says so.
+
+        Notes
+        -----
+        Not for participants.
+        """
+
+    assert _mechanism_text(Hidden()) == "Shows nothing, and says so."  # type: ignore[arg-type]
+    assert _mechanism_text(type("Silent", (), {})()) == ""
+    shown = SimpleNamespace(for_participants="The public score is exact.")
+    assert _mechanism_text(shown) == "The public score is exact."  # type: ignore[arg-type]

@@ -234,6 +234,15 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
     for path, fields, status, said in FORMS:
         answer = page.post(f"/{NAME}{path}", data=fields)
         assert (answer.status_code, said in answer.text) == (status, True), (path, answer.text)
+    for kind, status, said in (
+        ("text/plain", 415, "Send a form: multipart/form-data or application/x-www-form-urlen"),
+        ("text/plain; charset=latin1", 415, "Send the form in UTF-8, as browsers do: remove the"),
+        ("multipart/form-data", 400, "The form cannot be read: "),
+        ("application/x-www-form-urlencoded", 400, "The form cannot be read: it is not UTF-8."),
+    ):
+        headers = {"content-type": kind}
+        answer = page.post(f"/{NAME}/admin/pause", content=b"reason=\xff", headers=headers)
+        assert (answer.status_code, said in answer.text) == (status, True), (kind, answer.text)
     assert requests_of(web) == []
     web.scorer.publish_result([])
     retracted = [{"retracted": {"reason": reason}} for reason in ("Old.", "New.")]

@@ -41,7 +41,15 @@ def test_a_change_is_previewed_and_asked_for(site: WebSite) -> None:
     assert host.post(PAGE, data={**fields, "kind": "apply"}).status_code == 303
     text = "# Prizes\r\n\r\nTwo.\r\n"
     page = host.post(PAGE, data={"pages/prizes.md": text, "kind": "preview"}).text
-    assert ("-None." in page, "+Two." in page) == (True, True)
+    compared = [
+        "--- pages/prizes.md",
+        "+++ pages/prizes.md",
+        "@@ -2,2 +2,2 @@",
+        " ",
+        "-None.",
+        "+Two.",
+    ]
+    assert "\n".join(compared) in page
     assert host.post(PAGE, data={"pages/prizes.md": text, "kind": "apply"}).status_code == 303
     assert asked(site) == [
         {
