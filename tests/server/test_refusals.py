@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from web_site import NAME, RULES, WebSite
+from arena.server.web import actions
+from web_site import NAME, RULES, URL, WebSite
 
 API = f"/api/v1/{NAME}"
 
@@ -135,6 +136,8 @@ MEMBER: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("DELETE", "/tokens", {"json": {"token": "x"}}, 404, "You have no such token"),
     ("POST", "/team/invites", {}, 403, "A token cannot do this"),
     ("GET", "/private", {}, 404, "The private board is not published yet"),
+    ("GET", "/requests/0", {}, 404, "Your team has no such request."),
+    ("DELETE", "/team/requests", {}, 404, "There is no such request any more."),
     ("GET", "/nothing", {}, 404, "There is no"),
     ("POST", "/join", {"json": {"team": "Bees"}}, 422, "You are in the team Ants already"),
 ]  # fmt: skip
@@ -248,6 +251,64 @@ def test_what_is_refused_says_why_and_asks_for_nothing(web: WebSite) -> None:
     retracted = [{"retracted": {"reason": reason}} for reason in ("Old.", "New.")]
     web.scorer.publish(results=retracted, private=None)
     assert ada.get(f"{API}/private").json()["detail"] == "The result was retracted: New."
+
+
+def test_a_judge_previews_a_rescore_and_does_not_apply_it(web: WebSite) -> None:
+    judge = web.person("Jo")
+    web.site.accounts.enter(NAME, judge, organiser="judge")
+    program = web.program(web.token(judge, "admin"))
+    assert program.post(f"{API}/admin/rescore", json={}).status_code == 202
+    applied = program.post(f"{API}/admin/rescore", json={"preview": "abc"})
+    assert (applied.status_code, applied.json()["detail"]) == (
+        403, "With your role you can preview a rescore, and not apply it.",
+    )  # fmt: skip
+
+
+def test_a_request_and_an_announcement_are_ended_once(web: WebSite) -> None:
+    web.person("Ada", "Ants")
+    ants = web.site.accounts.team_named(NAME, "Ants")
+    assert ants is not None
+    eve = web.person("Eve")
+    web.site.accounts.ask_team(ants.team, eve)
+    client = web.program(web.token(eve))
+    ends = [client.delete(f"{API}/team/requests") for _ in range(2)]
+    assert [answer.status_code for answer in ends] == [200, 404]
+    posted = web.site.announcements.post(NAME, "News.", "organiser")
+    withdrawn = [web.site.announcements.withdraw(NAME, posted.announcement) for _ in range(2)]
+    assert withdrawn == [True, False]
+
+
+def test_a_team_is_not_merged_while_its_programs_wait(
+    web: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, team in (("Ada", "Ants"), ("Bea", "Bees")):
+        web.person(name, team)
+    monkeypatch.setattr(actions, "has_unfinished_programs", lambda call, team: True)
+    host = web.program(web.token(web.person("Org", organiser=True), "admin"))
+    answer = host.post(f"{API}/admin/merge", json={"team": "Ants", "into": "Bees"})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        409, "Programs of the team Ants wait or run. Merge it after that.",
+    )  # fmt: skip
+    assert requests_of(web) == []
+
+
+def test_a_failure_of_the_server_is_logged_and_quotes_nothing(
+    web: WebSite, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret")
+
+    token = web.token(web.person("Ada", "Ants"))
+    monkeypatch.setattr(actions, "sent_request", fail)
+    client = TestClient(web.app, base_url=URL, raise_server_exceptions=False)
+    answer = client.get(f"{API}/requests/1", headers={"authorization": f"Bearer {token}"})
+    assert answer.status_code == 500
+    assert answer.json()["detail"] == (
+        "The server failed. Nothing was lost: send the request again, with the same "
+        "Idempotency-Key, and tell the organiser if it fails again."
+    )
+    assert "secret" not in answer.text
+    assert "A request failed." in caplog.messages
 
 
 def test_a_form_of_an_organiser_makes_its_request(web: WebSite) -> None:
