@@ -203,7 +203,7 @@ def _scored_again(
     before = {record.submission: record.public for record in state.store.scores(state.revision)}
     for board in [state.in_phase(phase) for phase in settings.phase] or [state]:
         if arrival is not None and not arrival.concerns(settings.phase.get(board.phase or "")):
-            of_phase = before.keys() & board.ledger.sequence().keys()
+            of_phase = before.keys() & board.ledger.accepted_teams().keys()
             public_scores |= {number: before[number] for number in of_phase}
             continue
         after_settings = settings.in_phase(board.phase or "")
@@ -318,11 +318,11 @@ def _changed_in_phases(before: Settings, after: Settings) -> dict[str, Any]:
 def _score_all(
     state: CompetitionState, solution: Solution, metric: Metric, settings: Settings, workers: int
 ) -> Scored:
-    """Score every submission of the sequence on the public and on the private rows.
+    """Score every accepted submission on the public and on the private rows.
 
     Where the first secondary metric breaks ties, also by that metric on the private rows.
     """
-    ids = list(state.ledger.sequence())
+    ids = list(state.ledger.accepted_teams())
 
     def scores(by: Metric, split: str) -> FloatArray:
         rows = rows_of(solution, split)

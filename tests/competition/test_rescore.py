@@ -97,6 +97,24 @@ def small(tmp_path: Path, metric: str, truth: list[Any], **settings: Any) -> Com
     return scenario.create(metric=metric, **settings)
 
 
+def test_a_team_that_was_disqualified_during_a_rescore_has_its_scores_after_it(
+    scenario: Scenario,
+) -> None:
+    boards = []
+    with scenario.create() as competition:
+        scenario.send(competition, ("a", 90), ("a", 70), ("b", 80))
+        for is_disqualified in (False, True):
+            if is_disqualified:
+                competition.disqualify_team("a", "two accounts")
+            competition.rescore(scenario.solution_file, apply=True)
+            if is_disqualified:
+                competition.reinstate(team="a", reason="a mistake")
+            rows = competition.finalize().standings
+            boards.append([(row["team"], row["submission"]) for row in rows])
+    assert boards[0] == boards[1]
+    assert ("a", 1) in boards[0]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("usage", "moved"),

@@ -230,7 +230,7 @@ class Ledger:
         disqualified = self.disqualified()
         return {
             number: team
-            for number, team in self._accepted_teams().items()
+            for number, team in self.accepted_teams().items()
             if number not in disqualified
         }
 
@@ -242,14 +242,17 @@ class Ledger:
         excluded = self.withdrawn() | self.late()
         return {number: team for number, team in self.sequence().items() if number not in excluded}
 
-    def _accepted_teams(self) -> dict[int, str]:
-        """Return the team of each accepted submission, in the order of ids."""
+    def accepted_teams(self) -> dict[int, str]:
+        """Return the team of each accepted submission, in the order of ids.
+
+        Disqualified ones included: that may be undone.
+        """
         teams = self.teams()
         return {number: teams.current(team) for number, team in self.store.accepted(self.phase)}
 
     def similar_in(self, comparison: Comparison) -> tuple[SimilarSubmissions, ...]:
         """Return what :meth:`similar` does, from predictions that an audit has read."""
-        teams = self._accepted_teams()
+        teams = self.accepted_teams()
         owners = [teams[number] for number in comparison.submissions]
         return comparison.similar(owners) if len(set(owners)) > 1 else ()
 
@@ -261,7 +264,7 @@ class Ledger:
         """
         from arena.evaluation.similar import similar_submissions
 
-        team_of = self._accepted_teams()
+        team_of = self.accepted_teams()
         numbers, teams = list(team_of), list(team_of.values())
         if len(set(teams)) < 2:
             return ()
