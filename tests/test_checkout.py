@@ -9,6 +9,8 @@ import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import pytest
+
 from checkout import ROOT, SOURCES
 
 NAMES = sorted(path.parent.name for source in SOURCES for path in source.glob("arena*/__init__.py"))
@@ -26,6 +28,7 @@ def test_every_module_that_this_process_has_imported_is_of_the_checkout() -> Non
     assert [file for file in files if not file.is_relative_to(ROOT)] == []
 
 
+@pytest.mark.slow
 def test_so_is_what_a_child_imports(tmp_path: Path) -> None:
     code = f"for name in {NAMES}: print(__import__(name).__file__)"
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)

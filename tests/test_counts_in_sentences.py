@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import arena
 import arena_metrics
 
@@ -37,6 +39,7 @@ def _counts(path: Path) -> Iterator[str]:
                 yield f"{path.name}:{node.lineno}: {{{ast.unparse(value.value)}}}{noun[0]}"
 
 
+@pytest.mark.slow
 def test_counts_are_written_by_plural() -> None:
     paths = [path for package in _PACKAGES for path in sorted(package.rglob("*.py"))]
     assert len(paths) > 600

@@ -762,7 +762,7 @@ RECORDED_BEFORE = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "goes_on"),
     [
@@ -795,7 +795,7 @@ def test_an_edit_is_named_after_arena_went_on(
     assert refused
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("goes_on", GOES_ON, ids=lambda function: function.__name__)
 def test_what_arena_stores_without_an_edit_agrees_with_the_record(
     there: Path, goes_on: Callable[[Path], None]

@@ -76,19 +76,23 @@ def test_a_call_that_returns_twice_answers_once() -> None:
     assert run(pow, 2, 5, seconds=60.0) == 32
 
 
+@pytest.mark.slow
 def test_what_a_call_leaves_behind_is_ended() -> None:
     assert run(tasks.leave_a_session_behind, seconds=60.0) == 5
 
 
+@pytest.mark.slow
 def test_a_call_may_use_multiprocessing() -> None:
     assert run(tasks.use_a_pool, seconds=60.0) == [1, 4, 9]
 
 
+@pytest.mark.slow
 def test_an_order_to_stop_is_an_error_like_any_other() -> None:
     with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
         run(tasks.raise_order_to_stop, seconds=60.0)
 
 
+@pytest.mark.slow
 def test_memory_is_limited() -> None:
     with pytest.raises(MemoryError):
         run(tasks.allocate, seconds=60.0, confinement=Confinement(memory=400))
@@ -99,6 +103,7 @@ def _namespace(flag: int) -> None:
         pytest.skip("this kernel grants no such namespace")
 
 
+@pytest.mark.slow
 def test_there_is_no_network() -> None:
     _namespace(_CLONE_NEWNET)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -108,6 +113,7 @@ def test_there_is_no_network() -> None:
         assert run(tasks.connect, port, seconds=60.0, confinement=cut_off) != "connected"
 
 
+@pytest.mark.slow
 def test_a_folder_is_read_only(tmp_path: Path) -> None:
     _namespace(_CLONE_NEWNS)
     confined = Confinement(read_only=tmp_path)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,8 +17,9 @@ from arena_bayes_error.annotators import from_counts
 from arena_bayes_error.charts import specification
 from arena_bayes_error.estimators import from_soft_labels
 from arena_bayes_error.output import document_of, sentences_of
-from competition_folder import SCHEMAS, document
+from competition_folder import document
 from program import run_here, run_program, write_csv
+from schemas import check_document
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "soft-labels"
 
@@ -386,7 +385,7 @@ def test_a_strangers_estimator_is_a_kind_like_ours():
     answer = arena.bayes_error(marks, "doubt", label="mark", level=0.9, manager=manager)
     assert (answer.kind, answer.found.estimate, answer.found.level) == ("doubt", 0.125, 0.9)
     printed = document_of(answer, 0)
-    jsonschema.validate(printed, json.loads((SCHEMAS / "bayes-error-1.json").read_text()))
+    check_document(printed, "bayes-error")
     assert (printed["kind"], printed["bound"]) == ("doubt", None)
     text = " ".join(sentences_of(answer))
     assert "is 12.500%, estimated from 4 rows (90% interval: 0.000% to 50.000%)" in text

@@ -28,6 +28,7 @@ def truth_of_groups():
     return float(np.minimum(expit(logits), 1 - expit(logits)).mean())
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_robust_one_of_a_regression_on_a_constant():
     from statsmodels.regression.linear_model import OLS
 

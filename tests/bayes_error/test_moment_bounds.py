@@ -56,6 +56,7 @@ def test_more_labels_give_narrower_bounds_around_the_truth():
     assert (np.diff(widths) < 0).all()
 
 
+@pytest.mark.slow
 def test_the_model_can_be_wrong_and_the_bounds_are_not():
     counts, truth = two_points(20_000, 3, np.random.default_rng(2))
     estimate = from_counts(counts)
@@ -238,7 +239,7 @@ def test_counts_that_no_distribution_gives_are_met_as_nearly_as_possible():
         assert (low < high).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 12])
 def test_the_interval_is_within_that_of_the_cells(labels):
     counts, truth = two_points(500, labels, np.random.default_rng(2))
@@ -309,7 +310,7 @@ def test_the_t_bound_of_one_or_two_rows_has_one_degree_of_freedom(rows):
     assert bound == pytest.approx(mean - z * variance**0.5)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "codes"), [(12, 2, None), (20, 3, None), (8, 12, None), (36, 3, np.arange(36) // 4)]
 )

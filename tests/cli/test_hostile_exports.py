@@ -208,7 +208,7 @@ CONTRADICTIONS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_contradicts_the_rest_is_told(there: Path, name: str) -> None:
     attack, sentence = CONTRADICTIONS[name]

@@ -199,6 +199,7 @@ def test_a_published_result_is_marked_at_once_and_until_the_next_one(
         assert competition.mark(private=False) is not None
 
 
+@pytest.mark.slow
 def test_noise_is_fresh_where_a_score_changed_and_the_same_where_not(
     tmp_path: Path, scenario: Scenario
 ) -> None:

@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import get_args
 
-import jsonschema
 import pytest
 
 from arena.competition.replay import CAUTION
@@ -15,8 +14,7 @@ from arena.errors import InputError, UnknownNameError
 from arena.interfaces import Scope
 from program import run_here
 from scenario import Scenario
-
-SCHEMA = Path(__file__).parents[2] / "schemas" / "replay-1.json"
+from schemas import check_document, schema
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +67,8 @@ def test_a_replay_leaves_no_trace_and_prints_a_document(played: Path) -> None:
     called = run_here("replay", "-C", "c", "--mechanism", mechanisms, "--json", cwd=played)
     assert called.returncode == 0, called.stderr
     document = json.loads(called.stdout)
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(document, schema)
-    assert set(document) == set(schema["properties"])
+    check_document(document, "replay")
+    assert set(document) == set(schema("replay")["properties"])
     assert [board["mechanism"] for board in document["replayed"]] == [
         "ladder(eta=0.05, start=infinity)", "kaggle(rounding=0.01)",
     ]  # fmt: skip

@@ -79,6 +79,7 @@ def test_a_few_boards_of_a_cell_are_counted() -> None:
     assert beside({cell: counts}).count("\n") == 2 + len(compared)
 
 
+@pytest.mark.slow
 def test_the_pages_are_those_of_the_kept_counts() -> None:
     docs = Path("docs")
     written = {
@@ -105,6 +106,7 @@ def test_the_share_is_of_the_boards_on_which_it_was_offered() -> None:
     assert (count.share, count.mean_width) == (0.75, 2.0)
 
 
+@pytest.mark.slow
 def test_an_interrupted_campaign_continues(tmp_path, monkeypatch) -> None:
     counts_file = tmp_path / "counts.json"
 

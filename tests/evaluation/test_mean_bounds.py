@@ -23,7 +23,7 @@ def test_of_zeros_and_ones_they_are_those_of_clopper_and_pearson(right, tail):
     assert np.ravel(ends) == pytest.approx([exact.low, exact.high], abs=1e-9)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [0.001, 0.025, 0.2])
 def test_they_are_quantiles_of_the_mean_with_random_weights(tail):
     rng = np.random.default_rng(0)
@@ -41,6 +41,7 @@ def test_an_upper_bound_is_a_lower_one_of_the_opposite():
     np.testing.assert_array_equal(upper_bounds(Units.of(values), worst, tail), opposite)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6))
 def test_better_values_and_a_better_worst_one_never_lower_a_bound(seed):

@@ -32,6 +32,7 @@ def product_of(left: FloatArray, right: FloatArray) -> FloatArray:
     return result
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("n", [1, 40, 1024, 2500])
 @pytest.mark.parametrize("n_columns", [1, 5, 100, 250])
 def test_a_row_has_the_same_bits_in_any_block(n: int, n_columns: int) -> None:

@@ -323,6 +323,7 @@ def test_rounding_leaves_the_special_values_alone() -> None:
     np.testing.assert_array_equal(values, round_significant(special))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "groups",
     [{}, {"strata": np.arange(30) % 3}, {"clusters": np.arange(30) // 2}],

@@ -200,6 +200,7 @@ def test_files_of_other_formats_are_named(send: Send, content: bytes, what: str)
     assert fault.message.startswith(f"This is {what}: ")
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, binary: Solution, answers: list[list[str]]
 ) -> None:

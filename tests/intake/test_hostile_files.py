@@ -106,6 +106,7 @@ def test_random_bytes(solution: Solution, data: bytes) -> None:
     _assert_answered(_read(data, solution))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(250))
 @given(text=st.text(alphabet='id,y;\t\n\r"0.5 \u202e\x00é', max_size=200))
 def test_random_csv(solution: Solution, text: str) -> None:

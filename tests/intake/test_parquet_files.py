@@ -116,6 +116,7 @@ def test_no_rows(send: Send) -> None:
     assert kinds(send(_bytes(empty))) == {"no rows"}
 
 
+@pytest.mark.slow
 def test_bombs_of_many_rows_or_bytes_are_refused_unread(send: Send) -> None:
     many = pa.table({"id": pa.array(["a"] * 2_000_000), "y": pa.array(np.zeros(2_000_000))})
     read = send(parquet(many, compression="zstd"))

@@ -88,7 +88,7 @@ def test_the_parameter_free_ladder_is_that_of_figure_2() -> None:
     assert len(set(expected)) > 3
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [7_300.0, 1.0, 3.0, 2.5e6, 1e-4])
 def test_an_exact_tie_is_not_released_for_any_range(width: float) -> None:
     n = 370
@@ -121,6 +121,7 @@ def test_a_ladder_does_not_depend_on_the_unit(width: float, scores: list[float])
     )
 
 
+@pytest.mark.slow
 def test_an_exact_tie_is_never_released() -> None:
     for n in (7, 100, 4_000, 8_192, 99_991):
         for wrong in range(1, n // 2, max(1, n // 200)):
@@ -303,6 +304,7 @@ def test_thresholdout_answers_again_only_far_from_the_last_answer() -> None:
     assert not worse[1].improved
 
 
+@pytest.mark.slow
 def test_thresholdout_repeats_an_unchanged_score_as_often_as_it_says() -> None:
     mechanism, n_answers = Thresholdout(), 0
     for seed in range(4_000):
@@ -361,6 +363,7 @@ def test_a_noisy_ladder_compares_with_twice_its_noise(compared: float, improved:
     assert release.state["bar"] == pytest.approx(0.51 if improved else 0.5)
 
 
+@pytest.mark.slow
 def test_ladder_boot_decides_and_releases_as_a_bayesian_bootstrap_does() -> None:
     rng = np.random.default_rng(4)
     n, resamples = 150, 6_000

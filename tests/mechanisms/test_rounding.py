@@ -49,6 +49,7 @@ def test_kaggle_can_rank_by_what_it_shows() -> None:
     assert not releases[1].improved
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=20))
 def test_a_loss_is_mirrored(scores: list[float]) -> None:
     for mechanism in (Full(), Kaggle(0.01), Kaggle(0.01, rank_rounded=True)):

@@ -257,6 +257,7 @@ def test_whether_a_score_of_texts_is_defined_does_not_depend_on_the_truth(
         assert scored
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("gain", ["linear", "exponential"])
 def test_whether_a_score_of_groups_is_defined_does_not_depend_on_the_truth(

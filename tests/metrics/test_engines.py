@@ -126,6 +126,7 @@ def test_large_counts_take_the_plain_path(kernels: KernelModules, problem: Any) 
     )
 
 
+@pytest.mark.few(1)
 def test_shared_predictions_are_sorted_once(
     kernels: KernelModules, problem: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +288,7 @@ def _run(before: str = "", after: str = "", **environment: str) -> str:
     return program.stdout
 
 
+@pytest.mark.slow
 def test_a_small_job_neither_compiles_nor_imports_numba() -> None:
     assert _run() == "False\n"
 

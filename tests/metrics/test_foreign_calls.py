@@ -135,6 +135,7 @@ def test_processes_are_kept_and_given_up_ones_are_killed() -> None:
     assert len(children()) <= len(processes)
 
 
+@pytest.mark.slow
 def test_what_a_task_raises_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError):
         list(run_limited(divmod, [(1, 0)], workers=1, seconds=60.0))

@@ -44,7 +44,7 @@ def test_influence_values_follow_the_jackknife(case: Any) -> None:
         assert _standard_error(value) == pytest.approx(_standard_error(jackknife), rel=0.03)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 def test_standard_errors_of_differences_are_those_of_the_bootstrap(
     case: Any, resampled: Any
 ) -> None:

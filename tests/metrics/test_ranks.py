@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.stats
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ VALUES = st.one_of(FINITE, CLOSE, CLOSE.map(lambda value: -value), st.sampled_fr
 COLUMNS = arrays(np.float64, st.integers(0, 40), elements=VALUES)
 
 
+@pytest.mark.slow
 @given(COLUMNS)
 @example(np.array([-0.0, 0.0, -1.0]))
 @example(np.array([0.0, -0.0, 1.0]))

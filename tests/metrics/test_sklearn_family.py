@@ -76,6 +76,7 @@ def test_where_the_library_warns_the_value_that_it_substitutes_counts() -> None:
     assert math.isnan(ScikitLearn().make("roc_auc_score", {}).score(nothing, VALUES[0][:4]))
 
 
+@pytest.mark.slow
 def test_no_interval_of_a_loss_has_a_negative_score() -> None:
     rng = np.random.default_rng(8)
     ids = range(20)

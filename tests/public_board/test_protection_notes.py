@@ -95,6 +95,7 @@ def test_what_leaves_a_competition_unprotected_is_said(
     assert protection_notes(asked, FIVE_ROWS, MANAGER, NOW, **options) == said
 
 
+@pytest.mark.slow
 def test_what_one_submission_reveals_is_kept() -> None:
     """Rows and bits, for each kind of prediction."""
     whole = {}

@@ -112,6 +112,7 @@ def test_known_leaks_are_found(name: str, mechanism: str, rows: float) -> None:
         assert too_much_revealed(accepting, solution, MANAGER) is None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "mechanism", "n_classes", "rows"),
     [

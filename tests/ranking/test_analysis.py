@@ -51,6 +51,7 @@ def test_the_plugin_provides_analyses_and_a_ranker():
     assert ranker.load().ties is False
 
 
+@pytest.mark.slow
 def test_importing_the_plugin_imports_no_mathematics():
     code = "import sys, arena_ranking; print([m for m in ('scipy', 'numba') if m in sys.modules])"
     done = subprocess.run(

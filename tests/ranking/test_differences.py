@@ -182,6 +182,7 @@ def test_near_duplicates_by_hand():
     assert [g.tolist() for g in near_duplicates(errors, np.ones(5), differing, 800)] == [[0, 1, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "source"),
     [("accuracy", "row values"), ("rmse", "row values"), ("black_box", "resampled scores")],

@@ -170,7 +170,7 @@ def test_a_pair_that_differs_in_too_few_rows_is_not_decided():
     assert few[0, 1] == 0.1  # every unit differs: degrees of freedom deal with it
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [3, 5])
 def test_equal_submissions_on_few_groups_are_not_told_apart(study_of, metrics, groups):
     decided = 0
@@ -227,6 +227,7 @@ def test_a_metric_that_subtracts_the_mean_of_each_class_has_the_units_of_the_rar
     assert grouped.rarest_class == (2 if units == 4 else 30)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("weights", "clusters", "units"),
     [
@@ -536,7 +537,7 @@ def test_a_perfect_submission_beats_a_constant_one(study_of, name):
         assert board_ranks(study).tier.tolist() == tiers
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_a_handful_of_cases_decides_nothing(study_of, n):
     for seed in range(20):
@@ -546,6 +547,7 @@ def test_a_handful_of_cases_decides_nothing(study_of, n):
         assert sets.possible_winner.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "most"), [(50, 0), (40, 5)])
 def test_ranks_are_withheld_where_half_of_the_teams_fail_rarely_and_completely(study_of, n, most):
     """Dice of equal true means; a sample of 40 without these failures cannot be told (.13)."""

@@ -402,6 +402,7 @@ def test_ranks_that_are_offered_tell_who_may_be_first(
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at_once", [0, 3, 10])  # 0: not even one fits, and one is drawn
 def test_resamples_are_the_same_however_many_are_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch, at_once: int

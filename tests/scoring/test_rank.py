@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,12 +24,12 @@ from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
 from arena.types import TEAMS, VOCABULARIES, Section, SolutionColumns
 from program import write_csv
+from schemas import check_document
 
 QUICK = BoardSettings(60, workers=1)
 BARE = PluginManager(entry_points=False)
 """Without analyses, which have their own tests."""
 M, N = 4, 45
-SCHEMA = Path(__file__).parents[2] / "schemas" / "rank-1.json"
 
 
 def rank(table: Any, *, manager: PluginManager = BARE, **settings: Any) -> ScoreResult:
@@ -359,7 +357,7 @@ def test_what_plugins_write_is_not_rewritten() -> None:
 def test_the_document_names_algorithms() -> None:
     table = {"case": range(40), "row net": [0.9, 0.8] * 20, "forest": [0.5, 0.7] * 20}
     document = rank({**table, "gap": [0.5] * 39 + [None]}, greater_is_better=True).to_dict()
-    jsonschema.validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    check_document(document, "rank")
     assert [row["algorithm"] for row in document["standings"]] == ["row net", "forest"]
     assert [row["algorithm"] for row in document["rejected"]] == ["gap"]
     assert (document["schema"], document["n_cases"]) == ("arena/rank/1", 40)

@@ -505,6 +505,7 @@ def test_rates(tmp_path: Any) -> None:
     web.close()
 
 
+@pytest.mark.slow
 def test_openapi_describes_the_routes(web: WebSite) -> None:
     document = web.program().get("/api/v1/openapi.json").json()
     described = {

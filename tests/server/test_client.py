@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import pytest
 
 import arena
@@ -20,9 +19,9 @@ from arena.client import RefusedRequestError, ServerError
 from arena.errors import UsageError
 from arena.server.web.protocol import MAX_HEAD, limited_protocol, parsers
 from program import run_here
+from schemas import check_document
 from web_site import NAME, WebSite, listening
 
-SCHEMA = Path(__file__).parents[2] / "schemas" / "request-1.json"
 FAULT = {"kind": "empty cell", "message": "The cell is empty.", "row": 3, "column": "y"}
 
 
@@ -78,7 +77,7 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "Its public score is 0.625." in done.stdout
     process = run_here(*arguments, "--json", cwd=tmp_path)
-    jsonschema.validate(json.loads(process.stdout), json.loads(SCHEMA.read_text()))
+    check_document(json.loads(process.stdout), "request")
     file.write_text("id,y\nb,0.5\n")
     waiting = run_here(*arguments, "--wait", "0", cwd=tmp_path)
     assert waiting.returncode == 0

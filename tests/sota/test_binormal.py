@@ -49,6 +49,7 @@ def test_a_share_of_no_draw_has_an_error():
     assert 0.005 < best.at_least_error(0.95) < 0.02
 
 
+@pytest.mark.slow
 def test_the_best_auc_is_that_of_whole_rows():
     """The rarer class is drawn and the other approximated; here every row is drawn."""
     rng = np.random.default_rng(1)

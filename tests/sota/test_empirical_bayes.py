@@ -40,6 +40,7 @@ def test_the_lower_end_knows_of_how_many_the_best_was_selected():
     assert interval_of_best_accuracy(0.0, 50, 10)[0] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho0", [0.0, 0.6])
 def test_it_removes_most_of_the_bias_of_equal_teams(rho0):
     accuracies = boards(EQUAL, rho0, 20, np.random.default_rng(1))

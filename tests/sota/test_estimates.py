@@ -30,7 +30,7 @@ N = 3000
 SCORES = np.round(0.91 - 0.03 * np.linspace(0, 1, 400) ** 1.5, 4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", ["bootstrap", "fixed"])
 def test_shrink_makes_the_expected_best_score_the_observed_one(theta):
     sota_estimate = estimate_sota(SCORES, N, 5, theta=theta)

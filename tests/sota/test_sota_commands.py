@@ -15,6 +15,7 @@ from competition_folder import document
 from kept import check_kept, check_kept_document, with_short_curves
 from program import UNPROTECTED, run_here, write_csv
 from scenario import Scenario
+from schemas import check_document
 
 INIT = (
     "init",
@@ -112,15 +113,9 @@ def allowed(printed):
 def estimate_document(called):
     import json
 
-    import jsonschema
-
-    from competition_folder import SCHEMAS
-
     assert called.returncode == 0, called.stderr
     printed = json.loads(called.stdout)
-    schema = json.loads((SCHEMAS / "sota-estimate-1.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(printed, schema)
+    check_document(printed, "sota-estimate")
     return printed
 
 

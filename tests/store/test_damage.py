@@ -131,7 +131,7 @@ def test_predictions_that_the_log_lost_without_a_word_are_told(
         repair(tmp_path / "unseen" / FILES["database"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -183,6 +183,7 @@ def test_a_journal_that_is_a_pipe_is_not_waited_for(killed: Path, tmp_path: Path
         Store.open(path, create=False)
 
 
+@pytest.mark.slow
 def test_one_changed_digit_of_the_journal_is_no_loss(killed: Path, tmp_path: Path) -> None:
     path = Path(shutil.copytree(killed, tmp_path / "x")) / FILES["database"]
     journal = path.with_name(FILES["journal"])

@@ -180,6 +180,7 @@ SENT = [("a", 0.5, False), ("a", 0.9, True), ("b", 0.7, False), ("a", 0.6, False
 """The team, score and lateness of some submissions."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settled", ["each alone", "each in one transaction", "all at once"])
 def test_submissions_are_entered_alike_one_by_one_and_together(
     tmp_path: Path, settled: str

@@ -31,6 +31,7 @@ def test_submissions_have_the_rows_that_there_were_when_they_were_sent() -> None
     assert counts.grown(3, 12).to_text() == "[[0, 5], [3, 12]]"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "text",
     [

@@ -78,6 +78,7 @@ def test_of_sixteen_threads_one_gets_the_last_place(store: Store, solution: Solu
     assert sorted(by_team) == sorted(f"t{number}" for number in range(rounds))
 
 
+@pytest.mark.slow
 def test_all_of_a_transaction_is_stored_or_nothing(
     store: Store, database: Path, solution: Solution
 ) -> None:

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import jsonschema
 import numpy as np
 
 from arena.store.events import FIRST_PREVIOUS, Event, canonical_json
 from arena.store.timestamps import as_text
 from program import UNPROTECTED, write_csv
+from schemas import check_document, schema
 
 OLDER_TABLES = Path(__file__).with_name("tables-2.sql")
 POSITION = "(row_number() OVER (PARTITION BY submission ORDER BY rowid) - 1)::INTEGER AS position"
-SCHEMAS = Path(__file__).parents[2] / "schemas"
 N_ROWS = 40
 IDS = [f"r{row:02d}" for row in range(N_ROWS)]
 INIT = (
@@ -41,11 +40,8 @@ def document(called: subprocess.CompletedProcess[str], name: str, code: int = 0)
     """Return what was printed, held to its schema."""
     assert called.returncode == code, called.stderr
     printed = json.loads(called.stdout)
-    (schema_file,) = SCHEMAS.glob(f"{name}-[0-9]*.json")
-    schema = json.loads(schema_file.read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(printed, schema)
-    properties = schema["properties"]
+    check_document(printed, name)
+    properties = schema(name)["properties"]
     absent = {
         key for key in properties if "absent without any" in properties[key].get("description", "")
     }

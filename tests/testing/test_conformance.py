@@ -186,6 +186,7 @@ def test_metrics_of_scikit_learn_conform(name: str) -> None:
     check_metric(MANAGER.metrics.resolve(name)).require()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("entry", tuple(MANAGER.mechanisms), ids=lambda entry: entry.name)
 def test_every_mechanism_of_ours_conforms(entry: Any) -> None:
     check_mechanism(entry.item).require()

@@ -41,6 +41,7 @@ def test_the_plugins_of_arena_conform(plugin: Any) -> None:
     check_plugin(plugin).require()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [entry.name for entry in MANAGER.mechanisms])
 def test_the_mechanisms_of_arena_conform(name: str) -> None:
     check_mechanism(MANAGER.mechanisms.resolve(name)).require()

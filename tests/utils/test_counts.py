@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from arena.utils.counts import repeated
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 4), max_size=20))
-@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.uint64])
 def test_positions_are_repeated_as_numpy_repeats_them(dtype: type, counts: list[int]) -> None:
     found = repeated(np.array(counts, dtype=dtype))

@@ -14,6 +14,7 @@ from arena.utils.tabular import csv_cells, read_csv, write_csv
 from file_sizes import set_size
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(), min_size=1))
 def test_they_are_those_of_the_writer(texts: list[str]) -> None:
     cells = csv_cells(texts)

@@ -39,6 +39,7 @@ def test_results_come_in_the_order_of_the_tasks() -> None:
     assert list(results) == [1, 2]
 
 
+@pytest.mark.slow
 def test_one_ended_task_costs_no_other() -> None:
     given = [(2,), (0,), (3,)]
     assert list(run_limited(tasks.end_at_zero, given, workers=2, seconds=60.0)) == [
@@ -107,6 +108,7 @@ prepare_limited("z")
     assert (called.returncode, called.stdout, called.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_caller_whose_folder_was_removed_has_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_shared_argument_is_sent_once_and_again_after_another_or_a_crash() -> 
     assert call(one) == 2
 
 
+@pytest.mark.slow
 def test_a_shared_argument_that_could_not_be_received_is_sent_again() -> None:
     unreadable_at_first = tasks.UnreadableAtFirst()
 
@@ -156,6 +159,7 @@ def test_a_worker_knows_that_it_is_one() -> None:
     assert call_limited(in_worker, seconds=60.0)
 
 
+@pytest.mark.slow
 def test_confinement_and_purpose_choose_the_process() -> None:
     def process(purpose: str, confinement: Confinement | None = None) -> int:
         (pid,) = run_limited(
@@ -174,7 +178,7 @@ def test_a_result_that_cannot_be_sent_is_an_error() -> None:
     assert list(run_limited(pow, [(2, 3)], workers=1, seconds=60.0)) == [8]
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["pickle", "name", "shape", "order", "array", "error", "deep"])
 def test_no_answer_of_a_hijacked_process_is_executed(tmp_path: Path, content: str) -> None:
     for call in (
@@ -248,6 +252,7 @@ def test_a_system_that_refuses_a_confinement_runs_without_it(
     assert set(descendants(os.getpid())) <= before
 
 
+@pytest.mark.slow
 @LINUX
 def test_nothing_outlives_the_process_that_waits() -> None:
     program = (
@@ -277,6 +282,7 @@ def is_alive(pid: int) -> bool:
     return state not in "ZX"
 
 
+@pytest.mark.slow
 def test_a_first_argument_is_sent_once_while_it_is_the_same_object():
     one, two = tasks.Counted(1), tasks.Counted(2)
     options = {"workers": 1, "seconds": 60.0, "purpose": "first argument"}

@@ -30,6 +30,7 @@ def board(seed: int, m: int, n: int, decimals: int | None) -> Any:
     return values if decimals is None else values.round(decimals)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("decimals", [None, 1, 0])
 @pytest.mark.parametrize("n", [5, 60, 500])
 def test_signed_rank_tests_are_those_of_scipy(n: int, decimals: int | None) -> None:

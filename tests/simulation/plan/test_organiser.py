@@ -150,6 +150,7 @@ def test_one_kind_of_population_has_a_long_upper_tail():
     assert stats.skew(drawn) == pytest.approx(1.14, abs=0.1)  # of Gumbel's distribution
 
 
+@pytest.mark.slow
 def test_standard_errors_of_few_groups_are_drawn():
     rng = np.random.default_rng(0)
     scores, errors = rng.normal(size=8), 0.01 * rng.normal(size=(8, 400))
@@ -179,6 +180,7 @@ def test_drawn_scores_stay_within_the_range_of_the_metric(sign):
     assert population.outside == pytest.approx(0.345, abs=0.005)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_paired_and_says_what_it_does_not_show():
     rng = np.random.default_rng(0)
     scores = 0.8 + 0.02 * rng.normal(size=20)

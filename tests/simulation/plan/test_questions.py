@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from scipy.special import stdtrit
@@ -18,8 +17,8 @@ from arena.scoring.case_matrix import CaseMatrix, case_matrix
 from arena.simulation.plan.questions import plan_questions
 from kept import check_kept_document
 from program import run_here
+from schemas import check_document
 
-SCHEMA = Path(__file__).parents[3] / "schemas" / "plan-questions-1.json"
 OMEGA, SIGMA = 0.3, 0.5
 
 
@@ -94,8 +93,7 @@ def test_the_command_prints_what_its_schema_says(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     called = run_here("plan", "--from", "t.csv", "--difference", "0.1", "--json", cwd=tmp_path)
     document: Any = json.loads(called.stdout)
-    described = json.loads(SCHEMA.read_text())
-    jsonschema.validate(document, described)
+    check_document(document, "plan-questions")
     assert document["cases"] == 30
     assert len(document["needed"]) == 1
     long = ["algorithm,case,value,round,area"]

@@ -55,7 +55,7 @@ def test_tests_are_scored_as_rows(world, manager, folder):
     assert not scores.greater_is_better
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["roc_auc", "accuracy", "log_loss", "f1", "brier"])
 def test_tests_are_unbiased(world, manager, folder, metric):
     """The mean over many tests is the truth, within four standard errors."""
