@@ -680,7 +680,7 @@ TURNED: dict[str, Callable[[list[bytes], int], list[bytes]]] = {
 """A journal's lines, and the position of one -> the lines of a changed journal."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TURNED)
 @pytest.mark.parametrize("where", ["begin", "head", "middle", "tail"])
 def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
@@ -701,7 +701,7 @@ def test_a_changed_journal_is_named(there: Path, kind: str, where: str) -> None:
     assert any(faults), faults
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("left", range(2, 8))
 def test_first_lines_that_the_journal_lacks_are_counted(there: Path, left: int) -> None:
     journal = there / "c" / f"{DATABASE}.journal"

@@ -89,7 +89,7 @@ def edit(path: Path, statements: Sequence[str]) -> None:
             connection.execute(statement)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ADDED)
 def test_each_object_that_arena_did_not_make_is_refused_on_opening(copied: Path, kind: str) -> None:
     edit(copied, ADDED[kind])
@@ -168,6 +168,7 @@ def test_a_shadowed_catalog_is_refused(copied: Path, name: str) -> None:
         Store.open(copied, create=False)
 
 
+@pytest.mark.slow
 def test_a_database_with_a_log_of_its_own_is_opened(copied: Path, tmp_path: Path) -> None:
     """A log changes what DuckDB counts: then the catalog is listed in full."""
     with connect(copied, read_only=False) as connection:

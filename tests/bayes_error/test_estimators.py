@@ -520,6 +520,7 @@ def test_labels_that_all_agree_leave_an_error_possible():
     assert exact <= high <= 1.02 * exact
 
 
+@pytest.mark.slow
 def test_a_correction_has_the_degrees_of_freedom_of_the_spread_of_its_losses(monkeypatch):
     degrees = []
 

@@ -176,6 +176,7 @@ def test_soft_labels_that_cannot_be(tmp_path: Path, header, rows, columns, said)
     assert "1.7" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_headroom_does_not_depend_on_the_parts_in_which_rows_are_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

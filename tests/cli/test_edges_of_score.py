@@ -89,6 +89,7 @@ def test_several_targets_are_split_at_commas(arena_here: Any, tmp_path: Path) ->
     assert (row["score"], row["mae of a"], row["mae of b"]) == (2.0, 1.0, 3.0)
 
 
+@pytest.mark.slow
 def test_scores_are_shown_with_the_digits_and_the_unit_asked_for(
     arena_here: Any, tmp_path: Path
 ) -> None:

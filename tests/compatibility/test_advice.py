@@ -50,6 +50,7 @@ IDS = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("ids", "sent", "advice"), IDS.values(), ids=IDS)
 def test_other_ids_are_explained(
     tmp_path: Path, ids: list[str], sent: list[str], advice: str

@@ -372,6 +372,7 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
     assert (failed["team"], failed["file"]) == ("a", "0-0.csv")
 
 
+@pytest.mark.slow
 def test_no_label_is_found_by_searching_where_a_score_overflows(scenario: Scenario) -> None:
     labels = [3.25 + row for row in range(N_ROWS)]
     scenario = replace(scenario, solution={**scenario.solution, "y": labels})

@@ -347,6 +347,7 @@ def joint(correlation, m=2, resamples=20_000):
     return np.sqrt(correlation) * errors[0] + np.sqrt(1 - correlation) * errors[1:]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("larger", [True, False])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_flattered_end_is_for_all_and_the_other_for_one(larger, level):

@@ -89,7 +89,7 @@ def combined(names: Any, how: str, weights: Any, data: Solution, *, by_task: boo
     return bind(combination, data, np.ones(N, dtype=np.bool_))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("how", COMBINATIONS)
 @pytest.mark.parametrize(("names", "by_task", "weights"), CASES)
 def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, weights: Any) -> None:

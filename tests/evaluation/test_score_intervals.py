@@ -621,6 +621,7 @@ def test_two_classes_are_worth_two_and_a_half_rows_of_the_rarer_one(study_of, lo
     assert three.spread[0] < 1e-3
 
 
+@pytest.mark.slow
 def test_resamples_say_the_same_where_there_are_no_values(study_of):
     residuals = np.random.default_rng(0).normal(size=(15, 200))
     study = study_of(METRICS.resolve("mse"), np.zeros(200), residuals, resamples=4000)

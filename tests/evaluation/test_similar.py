@@ -33,6 +33,7 @@ def found(values: Any, kind: PredictionKind, teams: Any = None) -> list[SimilarS
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

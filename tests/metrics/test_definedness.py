@@ -168,7 +168,7 @@ def test_the_same_of_many_truths(case: tuple[Metric, int]) -> None:
         _check(*case, seed=seed, most=100)
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("case", CASES, ids=_label)
 def test_an_ordinary_truth_is_accepted(case: tuple[Metric, int]) -> None:
     metric, n_classes = case

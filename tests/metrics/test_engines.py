@@ -101,6 +101,7 @@ def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> N
     np.testing.assert_array_equal(pairs, counts[positive].sum(0) * counts[~positive].sum(0))
 
 
+@pytest.mark.slow
 def test_groups_of_ties_of_any_size_may_cross_a_flush(kernels: KernelModules) -> None:
     rng = np.random.default_rng(1)
     for largest in (3, 120, 300, 700):

@@ -199,6 +199,7 @@ CASES: dict[str, tuple[Any, Any, Callable[[Any, Any, Any], float]]] = {
 _NEEDS = {"word error rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu"}
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("metric", "problem", "reference"),
     [

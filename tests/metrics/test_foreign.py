@@ -338,7 +338,7 @@ def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
     }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ids", ["r{}", "{}", "{}.5", '"{},\n#'])
 @pytest.mark.parametrize("form", [(), (",", False, False), ("\t", True, True), (" ", False, True)])
 @pytest.mark.parametrize("parts", [(), ("public", "private")])

@@ -88,6 +88,7 @@ def masks(draw: st.DrawFn) -> str:
     return " ".join(map(str, words))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(masks(), masks()), min_size=1))
 @settings(max_examples=examples(80))
 def test_dice_and_iou_are_those_of_the_pixels(rows: Any) -> None:

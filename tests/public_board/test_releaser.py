@@ -42,6 +42,7 @@ def releaser_of(mechanism: Any, read: Read = read_nothing, **changes: Any) -> Re
     return Releaser(mechanism=mechanism, plugin="mechanisms", read=read, **values)
 
 
+@pytest.mark.slow
 def test_a_new_team_reads_the_holders_of_ranks_together(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     truth = rng.normal(size=N_ROWS)

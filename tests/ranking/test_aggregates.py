@@ -173,6 +173,7 @@ def test_so_many_values_are_compared_by_critical_differences(
         assert CriticalDifference().suits(study) is (most == 168)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [20, 21, 22, 23])
 def test_aggregates_of_cases_and_of_resamples(n: int) -> None:
     values = np.random.default_rng(n).normal(size=(3, n)).round(1)

@@ -97,6 +97,7 @@ def test_identical_submissions_have_one_of_everything(study_of, parts):
     assert any({3, 12} <= set(group) for group in finding.document["near_copies"])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_submissions_does_not_matter(study_of, parts):
     metric, truth, predictions = parts
     order = np.random.default_rng(1).permutation(12)

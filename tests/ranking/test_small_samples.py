@@ -134,6 +134,7 @@ def test_unequal_clusters_have_the_jackknife_variance():
     assert standard_errors_from_values(pair, 50)[0, 1] == pytest.approx(jackknife, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_pooled_degrees_of_freedom_follow_the_tails_of_resamples():
     light, heavy = RNG.normal(size=(20, 4000)), RNG.standard_t(5, size=(20, 4000))
     assert pooled_degrees_of_freedom(light, 1000) > 50

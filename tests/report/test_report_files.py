@@ -121,6 +121,7 @@ def test_statistics_have_frames_documents_and_charts() -> None:
         assert encoding["y"]["scale"]["domain"] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_the_corrected_best_score_has_a_chart() -> None:
     winners = WinnerIntervals(np.arange(2), np.full(2, 0.75), np.full(2, 0.9), 0.95, 2, (None,) * 2)
     best = CorrectedBest(

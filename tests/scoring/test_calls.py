@@ -306,6 +306,7 @@ class Undecided(Failing):
         raise ValueError
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("analysis", "failed_while"),
     [

@@ -33,6 +33,7 @@ def _frame(values: Any, library: Any = pd) -> Any:
     return library.DataFrame({"id": IDS, "y": values})
 
 
+@pytest.mark.slow
 def test_every_form_gives_the_board_of_the_files(tmp_path: Path) -> None:
     _frame(Y).to_csv(tmp_path / "solution.csv", index=False)
     (tmp_path / "sent").mkdir()

@@ -107,6 +107,7 @@ def sent_at(web: WebSite, way: Way, moves: Mapping[int, timedelta]) -> int:
     return respond(web.app, method, path, headers=headers, body=body)[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SUBMISSIONS)
 def test_a_file_that_is_complete_after_the_deadline_is_late(tmp_path: Path, name: str) -> None:
     over = datetime.now(UTC) + timedelta(hours=1)
@@ -141,6 +142,7 @@ def test_late_files_and_those_of_an_exempted_team_come_by_every_way(
         assert sent_at(web, SUBMISSIONS[name](web, token), {}) == 409
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SUBMISSIONS)
 def test_the_day_of_a_submission_is_that_of_its_last_byte(tmp_path: Path, name: str) -> None:
     with site(tmp_path, None) as (web, token):

@@ -161,6 +161,7 @@ def run(study: Study) -> Any:
     return Sota().run(study, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_analyses_of_small_boards_are_kept():
     """Forty rows: what is drawn, counted and said, and of which boards there is no model."""
     rng = np.random.default_rng(5)

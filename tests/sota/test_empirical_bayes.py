@@ -24,6 +24,7 @@ SPREAD = np.linspace(0.74, 0.86, M)
 LEADER = np.where(np.arange(M) == 0, 0.86, 0.8)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rho0", [0.0, 0.6, 0.9])
 @pytest.mark.parametrize("theta", [EQUAL, SPREAD, LEADER], ids=["equal", "spread", "leader"])
 def test_the_interval_covers_on_any_board(theta, rho0):

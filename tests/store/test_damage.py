@@ -152,7 +152,7 @@ def test_a_forged_line_of_the_journal_is_not_believed(
     assert is_whole(path)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [

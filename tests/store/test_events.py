@@ -124,7 +124,7 @@ def test_time_of_an_event_is_now_if_none_is_given(store: Store) -> None:
     assert abs(datetime.fromisoformat(event.time) - datetime.now(UTC)) < timedelta(minutes=30)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

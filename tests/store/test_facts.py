@@ -78,6 +78,7 @@ def test_numbers_are_written_with_runs(numbers: list[int], text: str) -> None:
     assert not text or list(numbers_of(text)) == sorted(numbers)
 
 
+@pytest.mark.slow
 def test_all_that_a_database_holds_can_be_recorded_again() -> None:
     with Store.open() as store:
         with store.transaction() as transaction:

@@ -265,6 +265,7 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("damage", "kind", "meant"),
     [

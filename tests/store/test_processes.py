@@ -151,6 +151,7 @@ def test_processes_that_submit_at_once_are_all_served(path: Path) -> None:
 # -- disks -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_full_disk_is_met_before_it_happens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = 65 * 2**20
     monkeypatch.setattr(

@@ -30,6 +30,7 @@ def solution_of(n_rows: int) -> Solution:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("submissions", [[1, 2, 3, 4, 5], [4, 2, 5]])
 def test_a_batch_that_ends_within_a_submission_is_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submissions: list[int]
@@ -183,6 +184,7 @@ def test_a_smaller_limit_of_memory_stays_after_a_read(tmp_path: Path) -> None:
             assert limit() == limit_text
 
 
+@pytest.mark.slow
 def test_equal_predictions_are_known_from_the_record(tmp_path: Path) -> None:
     """Whether one event recorded them or several did; without a record nothing is known."""
     values = np.random.default_rng(1).integers(0, 2, size=(7, 30)).astype(float)

@@ -456,6 +456,7 @@ def test_journal_holds_no_score_prediction_or_label(broken: Path) -> None:
     assert stat.S_IMODE(journal_of(broken).stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_line_cut_short_by_a_kill_is_skipped_and_the_next_starts_a_new_line(broken: Path) -> None:
     with journal_of(broken).open("ab") as file:
         file.write(b'{"submission": 9, "tea')
@@ -527,6 +528,7 @@ def test_journal_with_a_damaged_first_line_is_kept_and_that_is_said(
     assert caplog.text == ""
 
 
+@pytest.mark.slow
 def test_database_without_its_journal_opens(broken: Path) -> None:
     journal_of(broken).unlink()
     with Store.open(broken) as store:

@@ -169,6 +169,7 @@ EXTRA = {"word_error_rate": "rapidfuzz", "bleu": "sacrebleu", "chrf": "sacrebleu
 """Metrics that need a package of the extra ``texts``."""
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize(
     "entry",
     [

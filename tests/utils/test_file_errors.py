@@ -108,6 +108,7 @@ def test_a_misplaced_quotation_mark_is_refused_where_it_is(
         assert str(refused.value) == f"{path} cannot be read: {reason}."
 
 
+@pytest.mark.slow
 def test_no_message_quotes_an_error_of_a_file_itself() -> None:
     is_about_a_file = re.compile(r"cannot be (read|written|made|listed|unpacked)\b")
     quotes_an_error = re.compile(r"\{(str\()?error(\.strerror)?\b")

@@ -37,6 +37,7 @@ def table(n: int, answers: int, seed: int = 0, lead: float = 0.1) -> CaseMatrix:
     return case_matrix(records)
 
 
+@pytest.mark.slow
 def test_the_questions_are_millers_for_every_number_of_answers() -> None:
     question_plan = plan_questions(table(20_000, 2), "value", 0.1)
     for needed_cases in question_plan.needed:
