@@ -187,7 +187,14 @@ def test_every_way_to_submit_or_select_is_here() -> None:
     timed = {
         where
         for handler, where in calls.items()
-        if {"receive", "submit", "select", "withdraw_submission", "validate_file"}
+        if {
+            "receive",
+            "submit",
+            "select",
+            "select_in_phases",
+            "withdraw_submission",
+            "validate_file",
+        }
         & set(_names_in(handler))
     }
     assert timed == ways
