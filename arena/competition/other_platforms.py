@@ -348,7 +348,8 @@ def _codabench_phases(
                 imported if is_first else ImportedSettings(),
             )
             task.skip("index", "name", "description", "is_public", "key")
-        programs.add(str(task.take("scoring_program") or ""))
+        if program := task.take("scoring_program"):
+            programs.add(str(program))
         reference = str(task.take("reference_data") or "")
         runs_code = bool(task.take("ingestion_program"))
         task.end()
@@ -471,7 +472,8 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
         chosen = {key: text or None for key, text in named.items()}
         metric["name"] = with_parameters(f"evalai:{main.resolve()}", **chosen)
         if not main.is_file():
-            imported.left_out.append(f"evaluation_script: unpack {script} so that {main} exists")
+            what = script or "the evaluation script"
+            imported.left_out.append(f"evaluation_script: unpack {what} so that {main} exists")
     imported.document["metric"] = metric
     for other in boards.values():
         if other is not board:

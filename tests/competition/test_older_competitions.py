@@ -172,6 +172,12 @@ def test_phases_publish_the_columns_that_they_published() -> None:
     }
     assert use_current_keys(settings) == []
     check_agreement(Settings.model_validate(settings))
+    of_one_target = {
+        "data": {"target": ["x"]},
+        "metric": {"name": "mae", "secondary": ["mse"], "publish_secondary": True},
+    }
+    use_current_keys(of_one_target)
+    assert of_one_target["final"] == {"columns": ["mse"]}
 
 
 def test_every_kept_competition_has_its_case() -> None:

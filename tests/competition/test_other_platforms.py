@@ -172,7 +172,54 @@ def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
             },
         },
     )
+    dev, final = CODABENCH["phases"]
+    tasks = CODABENCH["tasks"]
+    yield (
+        "limits, dates and scores that are not as usual",
+        "codabench",
+        {
+            "title": "Odd",
+            "start_date": "soon",
+            "has_registration": True,
+            "html": {"terms": "terms.md", "overview": "overview.html", "data": "data.md"},
+            "phases": [
+                {**dev, "end": dev["start"], "max_submissions": 0, "hide_score_output": True},
+                {**final, "name": dev["name"], "tasks": [1, 0], "max_submissions": "many",
+                 "max_submissions_per_day": 1, "leaderboard_management_mode": "hide_results"},
+                {"name": "!", "start": "2024-10-01", "task": 0, "max_submissions": True},
+                {"name": "a" * 38 + " bc", "start": "2024-11-01", "tasks": ["2"]},
+                {"name": "a" * 38 + " bc", "start": "2024-12-01", "auto_migration": True},
+            ],
+            "tasks": [*tasks, {"name": "c", "scoring_program": "t", "ingestion_program": "run"},
+                      {"index": "x", "name": "unused"}],
+            "leaderboards": [{"columns": [{"key": "acc", "precision": "2"}, {"key": "f1"}]}],
+            "60 characters": "x" * 60,
+            "61 characters": "x" * 61,
+            "several words": ["a  b", None],
+        },
+    )  # fmt: skip
     yield "two challenge phases", "evalai", dict(EVALAI)
+    closed, other_board = EVALAI["challenge_phases"][1], {"id": 2, "schema": {"labels": ["f1"]}}
+    yield (
+        "one phase for some, whose programs run elsewhere",
+        "evalai",
+        {
+            **EVALAI,
+            "challenge_phases": [closed],
+            "leaderboard": [other_board, *EVALAI["leaderboard"]],
+            "is_docker_based": True,
+        },
+    )
+    yield (
+        "two boards and no pairs",
+        "evalai",
+        {
+            **EVALAI,
+            "leaderboard": [other_board, *EVALAI["leaderboard"]],
+            "challenge_phase_splits": [],
+            "evaluation_script": None,
+        },
+    )
     (board,), (first_split, second_split) = EVALAI["leaderboard"], EVALAI["challenge_phase_splits"]
     schema = {"labels": ["err", "acc"]}
     for name, is_descending in (("ascending", False), ("descending", True)):

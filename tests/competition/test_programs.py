@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,9 +24,11 @@ from arena.competition.programs.runners import (
     run_of,
     token_digests,
 )
-from arena.competition.record.programs import ProgramRun, figures_in, runs_in
+from arena.competition.record.programs import ProgramRecord, ProgramRun, figures_in, runs_in
+from arena.config import Settings
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
+from arena.intake import ReadSubmission
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
 from arena.requests import Request
@@ -661,3 +663,31 @@ def test_a_runner_has_a_name_of_letters_and_digits(tmp_path: Path, name: str) ->
     sentence = f"A runner cannot be called {name!r}: use letters, digits and . _ -"
     assert str(refusal.value) == sentence
     assert add_runner(tmp_path, "a" * 100).is_file()
+
+
+@pytest.mark.parametrize(
+    ("end", "output", "kind"),
+    [
+        ("ok", "predictions", None), ("ok", None, "no output"), ("memory", None, "memory"),
+        ("memory", "predictions", "memory"),
+    ],
+)  # fmt: skip
+def test_a_run_makes_a_submission_of_its_output_or_its_failure(
+    end: str, output: str | None, kind: str | None
+) -> None:
+    state: Any = SimpleNamespace(
+        actor="host", settings=Settings.of(metric="accuracy"), event_fields={"by": "host"},
+        ledger=SimpleNamespace(teams=lambda: SimpleNamespace(current=str.upper)),
+    )  # fmt: skip
+    state.in_phase = lambda _: state
+    state.examine = lambda files: iter([(files[0], ReadSubmission(None, (), "of output"))])
+    program = ProgramRecord("id", "ants", "p.zip", "of program", datetime(2026, 3, 1, tzinfo=UTC))
+    run = ProgramRun(end, 1.0, 1.0, 1.0, output=None if output is None else Path(output))
+    handler: Any = SimpleNamespace(submit=lambda request: request)
+    request: Any = program_runs.record_run(state, handler, program, run)
+    assert [fault.kind for fault in request.read.faults] == [kind] * (kind is not None)
+    assert (request.run.end, request.event_fields["run"]["end"]) == (kind or "ok",) * 2
+    assert (request.read.sha256, request.file.name, request.file.team) == (
+        "of program", "p.zip", "ANTS",
+    )  # fmt: skip
+    assert (request.limited, request.key, request.event_fields["by"]) == (False, "id", "host")

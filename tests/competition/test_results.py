@@ -17,8 +17,12 @@ from arena.competition.boards.results import (
     unmarked_versions,
 )
 from arena.competition.record.combined_boards import ABOUT_PHASES
+from arena.competition.record.rebuild import LABELS_ADDED
+from arena.competition.record.roster import BRACKET
 from arena.errors import UsageError
 from arena.store.digests import document_digest
+from arena.types import Mark
+from event_records import event_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -188,3 +192,88 @@ def test_changed_settings_that_a_private_board_follows_from(monkeypatch: Any) ->
         changes = [(key, before, "now"), (key, "later", "now")]  # the first has the original value
         changed = outdated_board._changed_settings(state, changes)
         assert changed == [key] * counts, (key, before)
+
+
+def board_of(**changes: Any) -> Any:
+    """Return a stored board of the teams a and b, of which c is not ranked."""
+    return {"standings": [], "unranked": [{"team": "c", "submission": 3}],
+            "brackets": {"new": ["a"]}, **changes}  # fmt: skip
+
+
+FINALIZED = event_of(5, "finalized", {"sha256": "digest", "finals": {"a": [1], "b": [2]}})
+LATER = [f"2026-03-01T12:0{minute}:00+00:00" for minute in range(10)]
+RULE = [("final.rule", "last", "best")]
+
+
+@pytest.mark.parametrize(
+    ("later", "counted", "what", "mark"),
+    [
+        ([], {}, None, None),
+        ([("team renamed", {})], {"finals": {"z": (1,), "b": (2,)}}, "a change of a team's name",
+         None),
+        ([("selection", {}), ("rescored", {})], {}, "the last rescore",
+         (2, "all submissions were scored again")),
+        ([("finalized", {"sha256": "other"}), (LABELS_ADDED, {})], {}, "labels that arrived",
+         (2, "labels arrived")),
+        ([("selection", {}), ("configuration", {"changes": RULE}), ("configuration", {})], {},
+         "the change of final.rule in competition.toml",
+         (2, "a setting of the final board was changed")),
+        ([("configuration", {"changes": [("limits.per_day", 1, 2)]}), ("withdrawal", {}),
+          ("selection", {})], {"finals": {"a": (4,), "b": (2,)}},
+         "a change of the submissions that count", (2, "a team withdrew a submission")),
+        ([("configuration", {"changes": [("competition.baseline", "x", "y")]})],
+         {"unranked": [SimpleNamespace(submission=9, received=LATER[7])]},
+         "a change of the submissions that count",
+         (1, "a setting of the final board was changed")),
+        ([(BRACKET, {})], {"brackets": {"new": ("b",)}}, "a change of the teams in the brackets",
+         (1, "a team is in another bracket")),
+        # Files that were sent at minutes 0, 7 and 8; the last of the kept board at minute 0.
+        ([], {"finals": {"a": (1, 4), "b": (2,)}}, "a change of the submissions that count",
+         (7, "other submissions count")),
+    ],
+)  # fmt: skip
+def test_a_stored_board_says_what_it_is_older_than(
+    monkeypatch: pytest.MonkeyPatch, later: Any, counted: Any, what: str | None, mark: Any
+) -> None:
+    """The event at minute k is the k-th after the board was finalized at minute 0."""
+    for name in ("phases_of_final_boards", "files_in_phases"):
+        monkeypatch.setattr(outdated_board, name, lambda _: [])
+    events = [FINALIZED] + [
+        event_of(5 + minute, kind, payload, time=LATER[minute])
+        for minute, (kind, payload) in enumerate(later, start=1)
+    ]
+    names = {"a": "z"} if "z" in counted.get("finals", {}) else {}
+    document = {"final": {"rule": "best"}, "competition": {}, "limits": {"per_day": 2}}
+    state: Any = SimpleNamespace(
+        events=lambda *kinds: [event for event in events if event.kind in kinds],
+        unrecorded=[], phase="", with_phases=SimpleNamespace(to_document=lambda: document),
+        ledger=SimpleNamespace(
+            teams=lambda: SimpleNamespace(current=lambda team: names.get(team, team))
+        ),
+        clock=lambda: NOW,
+    )  # fmt: skip
+    sent = [SimpleNamespace(submission=number, received=LATER[minute])
+            for number, minute in ((1, 0), (4, 8), (5, 7))]  # fmt: skip
+    usual = {
+        "finals": {"a": (1,), "b": (2,)},
+        "unranked": [SimpleNamespace(submission=3, received=LATER[0])],
+        "brackets": {"new": (names.get("a", "a"),)},
+    }
+    given = {**usual, **counted}
+    counts = SimpleNamespace(
+        records=sent,
+        unranked=given["unranked"],
+        roster=SimpleNamespace(brackets=given["brackets"]),
+        finals_document={team: list(numbers) for team, numbers in given["finals"].items()},
+    )
+    reason = outdated_board.reason_outdated(state, lambda: counts, board_of(), "digest")  # type: ignore[arg-type,return-value]
+    expected = None if mark is None else Mark(LATER[mark[0]], mark[1])
+    assert reason == (None if what is None else (what, expected))
+    if what is None:
+        assert outdated_board.reason_outdated(state, lambda: counts, board_of(), "x") is None  # type: ignore[arg-type,return-value]
+    state.unrecorded = RULE
+    if not later:  # a file that was edited counts from now on
+        assert outdated_board.reason_outdated(state, lambda: counts, board_of()) == (  # type: ignore[arg-type,return-value]
+            "the change of final.rule in competition.toml",
+            Mark(NOW.isoformat(), "a setting of the final board was changed"),
+        )

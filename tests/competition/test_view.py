@@ -15,6 +15,7 @@ import pytest
 
 from arena import CompetitionView
 from arena.competition.boards import finalize
+from arena.competition.boards import results as results_module
 from arena.errors import StoreBusyError, StoreError
 from arena.store import Store
 from program import run_here
@@ -192,3 +193,18 @@ def test_the_last_file_of_a_team_is_that_of_before_a_freeze() -> None:
     assert CompetitionView.last_entries(view) == {"a": noon, "b": later}
     view.frozen_since = datetime.fromisoformat(noon)
     assert CompetitionView.last_entries(view) == {"a": noon, "b": noon}
+
+
+def test_the_last_of_several_published_boards_is_shown_without_a_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    published = [SimpleNamespace(version=version) for version in (1, 2, 3)]
+    monkeypatch.setattr(results_module, "published_results", lambda _: published)
+    monkeypatch.setattr(
+        results_module, "for_participants", lambda _, result, board: (result, board)
+    )
+    view: Any = SimpleNamespace(_board="board", leaderboard=lambda *, live: f"live: {live}")
+    for version, position in ((None, 2), (1, 0), (3, 2)):
+        shown = CompetitionView.published_private_leaderboard(view, version)
+        assert shown == (published[position], "live: True")
+    assert CompetitionView.published_private_leaderboard(view, 4) is None

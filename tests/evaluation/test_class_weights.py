@@ -39,6 +39,20 @@ def test_too_many_predictions_are_not_scored():
     assert class_weights(METRICS.resolve("balanced_accuracy"), many) is None
 
 
+class _Distance:
+    name = "distance"
+    greater_is_better = False
+    prediction = PredictionKind.LABEL
+
+    def score(self, truth, prediction, weight=None):
+        return float(np.average(np.abs(truth - prediction), weights=weight))
+
+
+def test_the_last_class_gets_the_label_of_the_first():
+    """Of ten rows each adds a tenth of its distance: 1 to the next class, and 2 from 2 to 0."""
+    assert class_weights(_Distance(), TRUTH) == pytest.approx(np.array([0.1, 0.1, 0.2])[TRUTH])
+
+
 class _NeedsEveryClass:
     name = "needs every class"
     greater_is_better = True

@@ -159,6 +159,38 @@ def test_clusters_stay_together_and_classes_are_spread() -> None:
     assert np.bincount(spread.groups[strata == 1]).tolist() == [1] * 70
     few = jackknife(Whole(RMSE), clusters=np.arange(N) % 9)
     assert (few.influence, few.groups) == (None, 0)
+    ten = jackknife(Whole(RMSE), clusters=np.arange(N) % 10)
+    assert (ten.influence is None, ten.groups) == (False, 10)
+
+
+def test_clusters_of_unequal_sizes_count_by_their_rows() -> None:
+    """Cluster k has the rows from k^2 up to (k + 1)^2; up to 500 are groups of their own."""
+    clusters = np.floor(np.sqrt(np.arange(N))).astype(np.intp)
+    influence = jackknife(Whole(MEAN), clusters=clusters).influence
+    assert influence is not None
+    errors = np.abs(SENT - TRUTH)
+    linear = resampled_linearly(Whole(MEAN), influence, errors.mean(axis=1), 20, 11)
+    weights = draw_resamples(influence.values.shape[1], 20, 11).weights[influence.groups]
+    assert linear == pytest.approx(errors @ weights / weights.sum(axis=0))
+
+
+@pytest.mark.parametrize(("n_units", "groups"), [(500, 500), (501, 100)])
+def test_up_to_500_clusters_of_a_mean_are_groups(n_units: int, groups: int) -> None:
+    assert jackknife(Whole(MEAN), clusters=np.arange(N) % n_units).groups == groups
+
+
+@pytest.mark.parametrize(("undefined", "holds"), [(10, True), (11, False)])
+def test_ten_of_twenty_halves_need_a_score(undefined: int, holds: bool) -> None:
+    halves = [0]
+
+    def scores_of_halves(errors: FloatArray) -> float:
+        if abs(len(errors) - N // 2) < N // 10:
+            halves[0] += 1
+            return RMSE(errors) if halves[0] > undefined else float("nan")
+        return RMSE(errors)
+
+    estimate = jackknife(Whole(scores_of_halves))
+    assert (estimate.influence is not None, estimate.groups) == (holds, 70 * holds)
 
 
 @pytest.mark.slow

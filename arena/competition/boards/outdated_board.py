@@ -129,7 +129,8 @@ def reason_outdated(
         mark = Mark(first, FINAL_CAUSES["selection"])
     else:
         mark = Mark(decision.time, FINAL_CAUSES[decision.kind])
-    what = "teams in the brackets" if same_files else "submissions that count"
+    only_brackets = same_files and same_unranked
+    what = "teams in the brackets" if only_brackets else "submissions that count"
     return f"a change of the {what}", mark
 
 
