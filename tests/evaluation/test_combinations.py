@@ -30,7 +30,9 @@ from arena.interfaces import HasInfluenceValues, HasRowValues, kinds_of
 from arena.plugin.manager import PluginManager
 from arena.scoring.score import score
 from arena.types import PredictionKind, Solution, Target, Usage
+from arena.utils.tabular import as_json
 from arena_ranking.combined_ranks import better_mean_rank, better_worst_score
+from kept import check_kept_document
 
 METRICS = PluginManager().metrics
 N, M = 90, 5
@@ -130,6 +132,42 @@ def test_a_combination_is_its_definition(how: str, names: Any, by_task: bool, we
     assert metric.greater_is_better == (how != "mean_rank" and larger)
     if how != "mean_rank":
         assert metric.score(data.truth, block[0], counts[:, 2]) == pytest.approx(resampled[0, 2])
+
+
+def said_of(metric: Any, data: Solution, block: Any) -> dict[str, Any]:
+    """Return everything that a bound combination says of submissions, rows 0, 40 and 80 apart."""
+    predictions = ArrayPredictions(block)
+    fixed = draw_resamples(N, 2, 0, strata=data.tasks).weights
+    counts = np.random.default_rng(2).integers(1, 4, size=(N, 2)).astype(np.uint8)
+    said = {
+        "name": metric.name,
+        "larger is better": metric.greater_is_better,
+        "range": [list(metric.traits.score_range), metric.traits.row_range],
+        "weights": [[part.name, part.weight] for part in metric.parts],
+        "weights of tasks": metric.weights_of_tasks.tolist(),
+        "tasks of fixed sizes": score_under_weights(metric, data.truth, predictions, fixed),
+        "scores": score_under_weights(metric, data.truth, predictions, counts),
+    }
+    if isinstance(metric, HasInfluenceValues | HasRowValues):
+        influence = influence_values(metric, data.truth, block)
+        assert influence is not None
+        said["influence"] = influence[:, [0, 40, 80]]
+    return as_json(said)  # type: ignore[no-any-return]
+
+
+def test_all_that_combinations_say_is_kept() -> None:
+    """The tasks follow each other, so that their rows are views."""
+    data = replace(solution(), tasks=np.repeat([0, 1, 2], [20, 30, 40]))
+    block, document = probabilities(data.truth)[:2], {}
+    for how in COMBINATIONS:
+        for names, by_task, weights in CASES:
+            metric = combined(names, how, weights, data, by_task=by_task)
+            title = f"{how} of {' '.join(names)}{' by task' if by_task else ''}"
+            document[title] = said_of(metric, data, block)
+            if how == "geometric":
+                relative = replace(metric, baseline=probabilities(data.truth)[-1])
+                document[f"{title}, relative"] = said_of(relative, data, block)
+    check_kept_document("combinations", document)
 
 
 @pytest.mark.few(2)

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from arena.simulation.competition.calendar import Visit
-from arena.simulation.competition.drawn import _entries, final_predictions, reach_of
+from arena.simulation.competition.drawn import (
+    _entries,
+    final_board,
+    final_predictions,
+    reach_of,
+)
 from arena.simulation.past.teams import Defaults, _gaps, _notebooks, entry_days
 
 START = datetime(2001, 1, 1, tzinfo=UTC)
@@ -24,7 +29,7 @@ def teams_of(**fields: Any) -> Any:
 def test_a_team_comes_closer_to_its_last_gap_with_the_logarithm_of_its_entries() -> None:
     teams = teams_of(
         entries=[3, 1, 2], first_gap=[0.5, 0.0, 2.0], public_gap=[1.0, 2.0, 3.0],
-        private_gap=[0.5, 0.25, 0.125], notebook=[-1, 4, -1],
+        private_gap=[0.5, 0.25, 0.125], notebook=[-1, 0, -1],
     )  # fmt: skip
     turns = ((0, 0), (2, 0), (4, 0), (1, 1), (3, 2), (5, 2))
     visits = [Visit(START + timedelta(days=day), team, is_last=False) for day, team in turns]
@@ -38,7 +43,7 @@ def test_a_team_comes_closer_to_its_last_gap_with_the_logarithm_of_its_entries()
         np.array([0.5, 0.25, 0.5, 0.125, 0.5, 0.125]) + more
     )
     assert entries.seeds == [
-        (9, STREAM, 1, 0, 1), (9, STREAM, 0, 4), (9, STREAM, 1, 0, 2), (9, STREAM, 1, 2, 1),
+        (9, STREAM, 1, 0, 1), (9, STREAM, 0, 0), (9, STREAM, 1, 0, 2), (9, STREAM, 1, 2, 1),
         (9, STREAM, 1, 0, 3), (9, STREAM, 1, 2, 2),
     ]  # fmt: skip
 
@@ -113,3 +118,15 @@ def test_entries_are_on_the_days_that_the_limit_needs(
 ) -> None:
     rng = np.random.default_rng(0)
     assert entry_days(entries, joins, stops, 4, allowed, Defaults(), rng) == counts
+
+
+def test_the_final_board_lists_public_scores_of_those_that_have_one() -> None:
+    ranked = SimpleNamespace(team="a", rank=1, score=0.5, public_rank=2, shown=0.25, submissions=3)
+    outcome: Any = SimpleNamespace(
+        teams=(ranked, SimpleNamespace(**{**vars(ranked), "team": "b", "public_rank": None}))
+    )
+    assert final_board(outcome).splitlines() == [
+        "team,private_rank,private_score,public_rank,public_score,entries",
+        "a,1,0.5,2,0.25,3",
+        "b,1,0.5,,,3",
+    ]

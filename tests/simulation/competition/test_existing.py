@@ -122,10 +122,16 @@ def test_rows_to_predict_stand_in_the_order_of_the_solution(tmp_path, manager):
         (lambda train, test: test.append(test[0]), "twice"),
         (
             lambda train, test: train.__setitem__(5, [1, 2, "x", "wolf"]),
-            "does not occur in the solution",
+            "animal in data row 6 does not occur in the solution",
         ),
-        (lambda train, test: train.__delitem__(slice(4, None)), "too few rows"),
+        (lambda train, test: train.__delitem__(slice(7, None)), "too few rows with a animal"),
+        (lambda train, test: train.__delitem__(slice(8, None)), "None of the 2 validation rows"),
+        (lambda train, test: [row.__setitem__(3, "wolf") for row in train], "too few rows"),
         (lambda train, test: [row.__setitem__(3, "dog") for row in train], "one value only"),
+        (
+            lambda train, test: [row.__setitem__(3, "dog") for row in train[::3] + train[1::3]],
+            "None of the 30 training rows .* has the label 'cat'",
+        ),
     ],
 )
 def test_files_that_do_not_go_together_are_refused(tmp_path, manager, change, said):

@@ -17,6 +17,7 @@ import pytest
 from arena.config import CONFIG_NAME, DATABASE_NAME, Settings
 from arena.errors import InputError, SandboxError, UsageError
 from arena.interfaces import End
+from arena.plugin.manager import PluginManager
 from arena.simulation.competition import existing, prepare, run, sent_programs
 from arena.simulation.competition.existing import OwnCompetition, read_own_competition
 from arena.simulation.competition.folder import open_folder
@@ -35,6 +36,7 @@ from arena.types import Fault
 from recorded_calls import RecordedObject, recorded_function
 
 ACCURACY = Settings.of(metric="accuracy")
+MANAGER = PluginManager()
 
 
 def kind(name: str, *, sends_programs: bool = False) -> Any:
@@ -155,6 +157,38 @@ def test_files_of_a_new_competition_go_together(options: dict[str, Any], message
     with pytest.raises(UsageError) as refusal:
         _new(SimulationRequest(directory=Path("c"), **options), None)  # type: ignore[arg-type]
     assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "mechanism", "per_day"),
+    [
+        ({"metric": None}, "ladder-free(minimum_step=0.002)", 2),
+        ({"metric": "roc_auc", "per_day": 1}, "ladder-free(minimum_step=0.002)", 1),
+        ({"metric": "log_loss", "per_day": 3}, "kaggle", 3),
+    ],
+)
+def test_a_new_competition_has_a_mechanism_that_suits_its_scores(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], mechanism: str, per_day: int
+) -> None:
+    lines: list[str] = []
+    data = SimpleNamespace(columns={"id": "pid"})
+    for name in ("synthetic_world", "data_from_world", "with_drift", "with_held_out_rows"):
+        monkeypatch.setattr(prepare, name, recorded_function(lines, name, data))
+    request = SimulationRequest(directory=Path("c"), teams=1, days=5, seed=3, **options)
+    root, returned_data, settings = _new(request, MANAGER)
+    assert (root, returned_data) == (Path("c"), data)
+    assert settings.metric.name == (options["metric"] or "accuracy")
+    assert (settings.public.mechanism, settings.limits.per_day) == (mechanism, per_day)
+    assert (settings.competition.title, settings.competition.deadline) == (
+        "SIMULATED: 1 team in 5 days, seed 3", datetime(2001, 1, 6, tzinfo=UTC),
+    )  # fmt: skip
+    assert (settings.competition.reference, settings.data.id) == ("simulated baseline", "pid")
+    sizes = "Sizes(training=3000, validation=1000, population=6000)"
+    steps = [f"synthetic_world({sizes}, 3, 0.0)", "data_from_world(SimpleNamespace)"]
+    assert [line.strip() for line in lines] == steps
+    lines.clear()
+    _new(replace(request, drift=0.5), MANAGER)
+    assert lines[2:] == ["  with_drift(SimpleNamespace, 0.3, 0.5, 3)"]
 
 
 # -- who can play ---------------------------------------------------------------------------------
