@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from arena.competition.boards import board_notes
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME
 from arena.competition.view import CompetitionView
+from arena.config import Settings
 from arena.errors import PluginError
+from arena.evaluation.predictions import ArrayPredictions
+from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.report.competition import finalized_report, public_competition_report
 from arena.report.html_page import page
@@ -21,7 +26,7 @@ from arena.scoring import reversed_scores
 from arena.scoring.reversed_scores import may_be_reversed, reversed_board
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
-from arena.types import SolutionColumns, Usage
+from arena.types import PredictionKind, Solution, SolutionColumns, Target, Usage
 from program import write_csv
 from scenario import Scenario
 
@@ -240,3 +245,42 @@ def test_a_board_without_a_score_says_what_it_waits_for() -> None:
             store=SimpleNamespace(solution_outline=lambda outline=outline: outline),
         )
         assert board_notes.empty_board_sentence(state) == sentence
+
+
+@pytest.mark.parametrize(
+    ("bounds", "share"), [((0.0, 4.0), "50.0%"), ((0.5, 10.0), "25.0%"), ((0.0, 10.0), "0.0%")]
+)
+def test_rows_of_the_leader_at_the_bound_are_counted(
+    monkeypatch: pytest.MonkeyPatch, bounds: tuple[float, float], share: str
+) -> None:
+    """Squared errors of four public rows: 0, 1, 4 and 9; at the upper bound or below the lower."""
+    outline = {
+        "targets": (Target("y", None),), "kind": PredictionKind.VALUE, "tasks": None,
+        "columns": ("y",), "sha256": "", "id_column": "id",
+    }  # fmt: skip
+    usage = np.array([Usage.PUBLIC] * 4 + [Usage.PRIVATE], dtype=np.uint8)
+    solution = Solution(
+        ids=pa.array(list("abcde")), truth=np.zeros(5), usage=usage, **outline  # type: ignore[arg-type]
+    )  # fmt: skip
+    monkeypatch.setattr(board_notes, "find_mechanism", lambda *_: None)
+    monkeypatch.setattr(board_notes, "clip_of", lambda _: bounds)
+    predictions = ArrayPredictions(np.array([[0.0, 1.0, -2.0, 3.0]]))
+    asked: list[Any] = []
+
+    def read(submissions: list[int], *, rows: Any) -> Any:
+        asked.append((submissions, rows.tolist()))
+        return predictions
+
+    state: Any = SimpleNamespace(
+        settings=Settings.of(metric="mse", mechanism="kaggle"), solution=solution,
+        manager=PluginManager(), store=SimpleNamespace(predictions=read),
+    )  # fmt: skip
+    leader = {"submission": 7, "team": "Ants", "rank": 1, "score": 3.5}
+    notes = board_notes.board_notes(state, [{**leader, "rank": None}, leader])
+    assert notes == (
+        f"The board shows a bounded metric: {share} of the public rows of the leading submission, "
+        "7 of Ants, are at the bound. The final board has no bound.",
+    )
+    assert asked == [([7], [True] * 4 + [False])]
+    state.solution = replace(solution, targets=(Target("y", None),) * 2)
+    assert board_notes.board_notes(state, [leader]) == ()
