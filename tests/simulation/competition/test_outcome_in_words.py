@@ -126,3 +126,31 @@ def test_bars_of_ranks_are_of_teams_with_both_ends() -> None:
     teams = (bees, replace(owls, rank_low=None), replace(cats, rank_high=None))
     bars = ranks_chart(replace(BEATEN, teams=teams)).specification["layer"][1]["data"]["values"]
     assert [row["team"] for row in bars] == ["bees"]
+
+
+@pytest.mark.parametrize(
+    ("n_teams", "lines", "which"),
+    [(40, 40, "per team"), (41, 21, "for one team of 2"), (80, 40, "for one team of 2"),
+     (81, 27, "for one team of 3")],
+)  # fmt: skip
+def test_a_chart_of_ranks_has_at_most_40_lines(n_teams: int, lines: int, which: str) -> None:
+    bees = BEATEN.teams[0]
+    teams = tuple(replace(bees, team=f"t{number}", rank=number + 1) for number in range(n_teams))
+    chart = ranks_chart(replace(BEATEN, teams=teams))
+    values = chart.specification["data"]["values"]
+    assert (len(values), {row["conduct"] for row in values}) == (3 * lines, {"honest"})
+    assert f"One line {which} through its ranks: public board, private board, truth;" in (
+        chart.description
+    )
+    axis = chart.specification["layer"][0]["encoding"]["y"]
+    assert axis["scale"]["domain"] == [1, n_teams]
+
+
+def test_a_chart_of_ranks_without_the_truth_has_two_stages() -> None:
+    chart = ranks_chart(replace(BEATEN, truth="private", teams=BEATEN.teams[:1]))
+    values = chart.specification["data"]["values"]
+    assert [(row["stage"], row["rank"]) for row in values] == [
+        ("public board", BEATEN.teams[0].public_rank), ("private board", BEATEN.teams[0].rank),
+    ]  # fmt: skip
+    assert chart.title == "From public to private ranks, under full"
+    assert chart.specification["layer"][0]["encoding"]["y"]["scale"]["domain"] == [1, 2]
