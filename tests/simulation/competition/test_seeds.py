@@ -35,7 +35,7 @@ from arena.utils.parallel import NoProgress
 from arena.utils.tabular import as_json
 from clusters import InProcess
 from competition_folder import document
-from kept import check_kept_document
+from kept import check_kept, check_kept_document
 from page_text import text_of
 from program import run_here
 
@@ -210,6 +210,36 @@ def test_seeds_without_a_meaning_are_left_out_and_said():
     assert summarize_seeds(comparison)[0].startswith("On 1 of 3 seeds a ranking has no meaning")
     (only,) = summarize_seeds(compare_mechanisms(["full"], stories[:1]))
     assert "Use another metric" in only
+
+
+def with_private_truth(story):
+    return replace(
+        story,
+        outcomes=tuple({**one, "truth": "private", "best_won": None} for one in story.outcomes),
+    )
+
+
+def test_what_seeds_show_is_kept_in_every_state():
+    errors = [(0.02 + seed / 1_000, 0.01) for seed in range(8)]
+    apart = [Story(seed, "", (outcome(a), outcome(b))) for seed, (a, b) in enumerate(errors)]
+    turned = [Story(story.seed, "", story.outcomes[::-1]) for story in apart]
+    equal = [Story(seed, "", (outcome(0.1), outcome(0.1, won=seed > 1))) for seed in range(6)]
+    useless = [Story(9, "", (outcome(0.1, degenerate="All tie."),) * 2)]
+    both, first = (
+        ["full", "ladder"],
+        [replace(story, outcomes=story.outcomes[:1]) for story in apart],
+    )
+    states = {
+        "smaller": (both, apart), "larger": (both, turned), "no difference": (both, equal),
+        "one mechanism": (["full"], first), "one seed": (["full"], first[:1]),
+        "not known": (both, [with_private_truth(story) for story in apart]),
+        "some without a meaning": (both, [*equal, *useless]),
+        "none with a meaning": (both, useless * 2),
+    }  # fmt: skip
+    lines = []
+    for name, (mechanisms, stories) in states.items():
+        lines += [f"== {name}", *summarize_seeds(compare_mechanisms(mechanisms, stories))]
+    check_kept("seeds.txt", "\n".join(lines) + "\n")
 
 
 def test_finished_seeds_are_read_again(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from arena.errors import InputError
 from arena.simulation.past.boards import PastBoard, read_boards
 from arena.simulation.past.statistics import FinalBoard, board_statistics
 from arena.simulation.past.teams import Defaults, LikePast, entry_days, typical_board
+from arena.utils.tabular import as_json
+from kept import check_kept_document
 
 REAL = os.environ.get("ARENA_PAST_BOARDS")
 """A folder of real boards, which are not in the repository."""
@@ -124,6 +127,25 @@ def test_entries_stay_within_days_and_limits():
         assert max(counts) <= 4
     rushed = [entry_days(10, 0, 1, 10, 5, Defaults(), rng)[-1] for _ in range(300)]
     assert np.mean(rushed) > 1.7  # without a rush 1 + 8 / 10
+
+
+def test_drawn_teams_and_statistics_of_boards_are_kept():
+    """Six of 20 teams share a pair of scores; the last entries are spread over the days."""
+    private = np.sort(np.concatenate([np.linspace(1, 0, 14) ** 2, np.full(6, 0.5)]))[::-1]
+    public = np.where(private == 0.5, 0.4, private + 0.05 * np.cos(np.arange(20)))
+    board = PastBoard("b", private, public, paired=True, entries=1.0 + np.arange(20) ** 2 % 7)
+    boards = {
+        "typical": typical_board(),
+        "paired": board,
+        "with times": replace(board, last=np.linspace(0, 1, 20)),
+        "without pairs": replace(board, paired=False, entries=None),
+    }
+    document = {}
+    for name, past in boards.items():
+        final = FinalBoard(past.private, past.public if past.paired else None, past.entries)
+        drawn = LikePast((past,)).draw(9, np.random.default_rng(0))
+        document[name] = {"drawn": asdict(drawn), "statistics": board_statistics(final)}
+    check_kept_document("past-teams", as_json(document))
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from arena.simulation.plan.drawn import (
 from arena.simulation.plan.like import populations_like, shape_of
 from arena.simulation.plan.organiser import Questions
 from arena.simulation.requests import PlanRequest
+from arena.utils.tabular import as_json
+from kept import check_kept_document
 
 
 def board(private, entries=None):
@@ -56,6 +58,28 @@ def test_failed_submissions_do_not_set_the_spread():
     assert np.ptp(point.centres) == pytest.approx(np.ptp(without.centres), rel=0.1)
     with pytest.raises(InputError, match="have the same score"):
         shape_of(board([0.5] * 30 + [0.1]))
+
+
+def test_drawn_competitions_like_a_board_are_kept():
+    entries = 1.0 + np.arange(30)[::-1] ** 2 % 11
+    boards = {
+        "with entries": board(np.linspace(0, 1, 30) ** 2, entries=entries),
+        "without entries": board(np.linspace(0, 1, 30)),
+        "with failures": board([0.9, 0.85, 0.8, 0.7, 0.65, 0.6, 0.5, -9.0, -50.0]),
+    }
+    numbers, document = RandomNumbers.of(12, 20, np.random.default_rng(0)), {}
+    designs = [Design(12, 300, 100, 6), Design(12, 600, 0, 2)]
+    for name, past in boards.items():
+        normal_prior, point, scenarios = normal_and_like(past)
+        document[name] = {
+            "outside": point.outside,
+            "spreads": [point.spread, *(scenario.spread for scenario in scenarios)],
+            "true": point.true_scores(np.linspace(0, 1, 5), np.zeros(5)),
+            "entries": point.entries(np.linspace(0, 1, 5), np.linspace(-2, 2, 5), allowed=5),
+            "figures": draw_competitions(point, 0.5, designs, numbers),
+            "normal": draw_competitions(normal_prior, 0.9, designs, numbers),
+        }
+    check_kept_document("plan-like", as_json(document))
 
 
 def test_fewer_entries_select_less():
