@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,26 @@ from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.report.rank_simulation import rank_simulation_report
 from arena.simulation.data import TrainingRows
-from arena.simulation.ranks.outcome import _effective_trials, _wins
+from arena.simulation.ranks.outcome import (
+    WinFrequency,
+    _effective_trials,
+    _wins,
+    rank_quantiles,
+    wilson_interval,
+    win_frequency,
+)
 from arena.simulation.ranks.prepare import prepare
+from arena.simulation.ranks.scores import ModelScores
+from arena.simulation.ranks.study import (
+    RowsNeeded,
+    rows_for_probabilities,
+    simulation_verdict,
+)
 from arena.simulation.requests import RanksRequest
 from arena.types import FloatArray
 from arena.utils.parallel import NoProgress
 from arena.utils.tabular import as_json
-from kept import check_kept_document
+from kept import check_kept, check_kept_document
 
 TEST_ROWS, COMPETITORS, TESTS = (50, 200), (2, 4), 4
 
@@ -156,3 +170,58 @@ def test_a_win_is_shared_by_those_that_tie_for_it() -> None:
     assert _wins(true, competition, greater=True) == pytest.approx([2 / 3, 1, 0])
     # The smallest is the truly best: in the first test 1 of 3, then those with 0 and with 1.
     assert _wins(true, competition, greater=False) == pytest.approx([1 / 3, 1 / 2, 0])
+
+
+def test_the_verdict_in_every_state_is_kept() -> None:
+    """100 times 200 rows is as far as tests of 200 rows are extrapolated."""
+    wins = WinFrequency(200, 4, 0.425, low=0.25, high=0.75, populations=1)
+    two = replace(wins, populations=2)
+    needed = RowsNeeded(4, 0.9, 150.4, low=100.0, high=300.0)
+    scores = SimpleNamespace(
+        true=np.array([0.9, 0.8, 0.7, 0.6, 0.5]), constant=0.55, greater_is_better=True
+    )
+    usual: dict[str, Any] = {
+        "settings": SimpleNamespace(test_rows=(50, 200), competitors=(2, 4)), "scores": scores,
+        "win_frequency": [replace(wins, test_rows=50), replace(wins, competitors=2), wins],
+        "rows_needed": [replace(needed, probability=0.5, rows=9.0), needed], "by_set": (),
+    }  # fmt: skip
+    states: dict[str, dict[str, Any]] = {
+        "one set": {},
+        "two sets of one training": {"win_frequency": [two]},
+        "two trainings": {"by_set": ((wins, replace(wins, competitors=2, frequency=0.01)),
+                                     (replace(wins, frequency=0.875),))},
+        "a constant is as good": {"scores": SimpleNamespace(**{**vars(scores), "constant": 0.9})},
+        "a constant is as good as the fifth": {
+            "scores": SimpleNamespace(**{**vars(scores), "constant": 0.5})
+        },
+        **{
+            name: {"rows_needed": [replace(needed, **changes)]}
+            for name, changes in {
+                "fewer rows": {"rows": 0.0}, "200 rows": {"rows": 200.0},
+                "201 rows": {"rows": 201.0}, "20,000 rows": {"rows": 20_000.0, "high": 20_000.0},
+                "20,001 rows": {"rows": 20_001.0}, "to 20,001 rows": {"high": 20_001.0},
+                "no limit": {"high": None},
+            }.items()
+        },
+    }  # fmt: skip
+    lines = []
+    for name, changes in states.items():
+        result: Any = SimpleNamespace(**{**usual, **changes})
+        lines += [f"== {name}", simulation_verdict(result)]
+    check_kept("rank-verdicts.txt", "\n".join(lines) + "\n")
+
+
+def test_figures_of_wins_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    true = np.linspace(0.9, 0.6, 7)
+    shown = {rows: true[:, None] + rng.normal(size=(7, 40)) / rows**0.5 for rows in (25, 400)}
+    document = {}
+    for greater in (True, False):
+        scores = ModelScores(true, shown, greater)
+        document["larger" if greater else "smaller"] = {
+            "wins": [asdict(win_frequency(scores, rows, 3)) for rows in (25, 400)],
+            "ranks": [asdict(rank_quantiles(scores, rows, 4)) for rows in (25, 400)],
+            "needed": [asdict(needed) for needed in rows_for_probabilities(scores, 3)],
+            "ends": [wilson_interval(share, 9) for share in (0.0, 0.25, 1.0)],
+        }
+    check_kept_document("rank-figures", as_json(document))
