@@ -140,6 +140,11 @@ def test_what_is_refused_is_said_of_the_file(
             "'a' is not one of two labels of y: ('a', 'b', 'c').",
         ),
         (
+            rows(y=list("abcdef" * 2)),
+            {"positive": "a"},
+            "'a' is not one of two labels of y: ('a', 'b', 'c', 'd', 'e').",
+        ),
+        (
             rows(y=["a"] * 11 + ["b"]),
             {},
             "None of the 6 training rows of {} has the label 'b'. Use more rows of this kind, or "

@@ -19,7 +19,7 @@ from arena.simulation.ranks.model_cache import FolderPredictions, ModelsFolder
 from arena.simulation.ranks.outcome import covers
 from arena.simulation.ranks.scores import classes_needed, population_for
 from arena.simulation.ranks.submission import bound_to, shape_for
-from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.types import FloatArray, IntArray
 
 _RANGES = {
     "intervals": ("rank_low", "rank_high"),
@@ -72,11 +72,11 @@ class SingleBoard:
 class Boards:
     """How boards are analysed."""
 
-    boards: int = 10
-    resamples: int = 500
-    level: float = DEFAULT_LEVEL
-    seed: int = 0
-    workers: int = 1
+    boards: int
+    resamples: int
+    level: float
+    seed: int
+    workers: int
 
 
 def coverage(

@@ -7,7 +7,14 @@ from dataclasses import asdict, replace
 import pytest
 
 from arena.report.competition_simulation import truth_section
-from arena.simulation.competition.charts import ranks_chart
+from arena.simulation.competition.charts import (
+    comparison_chart,
+    errors_by_day_chart,
+    over_time_chart,
+    ranks_chart,
+    seeds_chart,
+)
+from arena.simulation.competition.comparison import MEASURES, Story, compare_mechanisms
 from arena.simulation.competition.flags import NEAR_COPY, TOO_GOOD, Flag
 from arena.simulation.competition.outcome import CompetitionOutcome, TeamOutcome, agreement_of
 from arena.simulation.competition.summary import summarize
@@ -126,6 +133,25 @@ def test_bars_of_ranks_are_of_teams_with_both_ends() -> None:
     teams = (bees, replace(owls, rank_low=None), replace(cats, rank_high=None))
     bars = ranks_chart(replace(BEATEN, teams=teams)).specification["layer"][1]["data"]["values"]
     assert [row["team"] for row in bars] == ["bees"]
+
+
+def test_every_chart_of_outcomes_is_kept() -> None:
+    other = replace(WON, mechanism="kaggle(rounding=0.1)", days=BEATEN.days[:1])
+    seeds = [
+        Story(seed, "", tuple(as_json({**asdict(one), **one.to_dict()}) for one in (BEATEN, other)))
+        for seed in (3, 4)
+    ]
+    comparison = compare_mechanisms(["full", other.mechanism], seeds)
+    charts = [
+        *(over_time_chart(replace(BEATEN, truth=truth), "f1") for truth in ("exact", "held_out")),
+        over_time_chart(replace(BEATEN, truth="private"), "f1"),
+        ranks_chart(BEATEN),
+        comparison_chart([BEATEN, other], "f1"),
+        comparison_chart([replace(BEATEN, truth="private")], "f1"),
+        errors_by_day_chart(comparison, "f1"),
+        *(seeds_chart(comparison, measure) for measure in MEASURES[:2]),
+    ]
+    check_kept_document("outcome-charts", as_json([asdict(chart) for chart in charts]))
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,8 @@ def test_what_is_sent_is_written_as_it_is():
     table = submission_table(np.array([1, 0, 7, 1]), data)
     assert table.to_pydict() == {"id": ["0", "1", "2", "more 0"], "y": ["b", "a", "7", "b"]}
     assert submission_table(np.zeros((3, 2)), data).column_names == ["id", "y", "column 1"]
+    below = submission_table(np.array([1, 0, -1]), data)
+    assert below["y"].to_pylist() == ["b", "a", "-1"]
 
 
 def test_labels_that_are_numbers_have_the_codes_of_the_solution(tmp_path):

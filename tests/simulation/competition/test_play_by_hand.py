@@ -142,8 +142,13 @@ def test_three_rounds_are_sent_and_heard_in_their_order(played: Any) -> None:
     assert again.results == [20.0, 40.0]
 
 
-def test_who_cannot_compute_leaves_and_the_others_play_on(played: Any) -> None:
-    broken = playing_of(1, Computing(refuse))
+def leave(_: float) -> npt.NDArray[Any]:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("function", [refuse, leave])
+def test_who_cannot_compute_leaves_and_the_others_play_on(played: Any, function: Any) -> None:
+    broken = playing_of(1, Computing(function))
     submissions, steps, failures = played(
         [playing_of(0, PlayerByHand()), broken, playing_of(2, Leaving())]
     )

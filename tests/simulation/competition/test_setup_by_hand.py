@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.interfaces import Participation
-from arena.simulation.competition import run
+from arena.interfaces import Computation, Move, Participation
+from arena.plugin.manager import PluginManager
+from arena.simulation.competition import existing, run, simulate
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.run import published
 from arena.simulation.competition.setup import (
@@ -198,3 +199,73 @@ def test_participants_are_told_numbers_of_rows_and_classes_only() -> None:
         part = published(simulation, state, visits=3)
         assert (part.metric, part.n_rows, part.n_public, part.submissions) == ("the f1", 4, 2, 3)
         assert (part.n_classes, part.training, part.test) == (n_classes, "training", "test")
+
+
+def test_the_baseline_is_of_a_player_with_one_submission_whose_result_is_cached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed: list[float] = []
+
+    def double(value: float) -> Any:
+        computed.append(value)
+        return np.full(2, 2 * value)
+
+    class Player:
+        def computation(self) -> Computation:
+            return Computation("double of 3", double, (3.0,))
+
+        def receive_result(self, result: Any) -> None:
+            self.result = result
+
+        def submit(self) -> Move:
+            return Move(self.result)
+
+    starts: list[Any] = []
+    competitor = SimpleNamespace(start=lambda *given: starts.append(given) or Player())
+    kind = SimpleNamespace(plugin="hands", specification="hands", competitor=competitor)
+    monkeypatch.setattr(run, "published", lambda *_, visits: f"{visits} visits")
+    monkeypatch.setattr(run, "player_rng", lambda *stream: stream)
+    simulation: Any = SimpleNamespace(baseline=kind, request=SimpleNamespace(seed=7))
+    state: Any = SimpleNamespace(solution=SimpleNamespace(n_rows=2))
+    kept: dict[str, Any] = {}
+    cache: Any = SimpleNamespace(get=kept.get, put=kept.__setitem__)
+    for _ in range(2):
+        assert run._baseline(simulation, state, cache).tolist() == [6.0, 6.0]
+    assert (computed, starts) == ([3.0], [("1 visits", (7, 2**32 - 1))] * 2)
+    monkeypatch.setattr(run, "sample_prediction", lambda _: "the sample")
+    simulation.baseline = None
+    assert run._baseline(simulation, state, cache) == "the sample"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [
+        (1, "5 teams (3 a, 2 b) in 4 days on own, predictions of the kind label, under full and "
+            "ladder; 2 workers (here)."),
+        (2, "2 seeds, 5 teams (3 a, 2 b) in 4 days on own, predictions of the kind label, under "
+            "full and ladder; 2 workers (here)."),
+    ],
+)  # fmt: skip
+def test_a_simulation_is_announced_with_its_teams_and_seeds(seeds: int, said: str) -> None:
+    kinds = [
+        SimpleNamespace(specification=name, share=share)
+        for name, share in (("a", 3.0), ("none", 0.0), ("b", 2.0))
+    ]
+    prepared: Any = SimpleNamespace(
+        kinds=kinds, request=SimpleNamespace(teams=5, days=4, seeds=seeds), metric="accuracy",
+        data=SimpleNamespace(name="own"), mechanisms=("full", "ladder"),
+    )  # fmt: skip
+    engine: Any = SimpleNamespace(workers=2, name="here")
+    assert simulate._announcement(prepared, engine, PluginManager()) == said
+
+
+def test_soft_labels_have_a_column_for_each_name() -> None:
+    both = np.array([[0.75, 0.25], [0.5, 0.5]])
+    for names, soft, columns in (
+        (("p",), both[:, 1], [[0.25, 0.5]]),
+        (("p",), both, [[0.25, 0.5]]),
+        (("no", "yes"), both[:, 1], [[0.75, 0.5], [0.25, 0.5]]),
+        (("no", "yes"), both, [[0.75, 0.5], [0.25, 0.5]]),
+    ):
+        found = existing._soft_columns(names, soft)
+        assert [found[name].tolist() for name in names] == columns

@@ -12,7 +12,7 @@ import pytest
 from arena.errors import UsageError
 from arena.simulation.plan.drawn import Design
 from arena.simulation.plan.organiser import Questions
-from arena.simulation.requests import CompetitionPlanRequest
+from arena.simulation.requests import CompetitionPlanRequest, PlanRequest
 
 
 @pytest.mark.parametrize(
@@ -120,3 +120,10 @@ def test_there_are_as_many_teams_as_on_past_boards_unless_a_request_says_how_man
     assert Questions.of(request, n_rows=70, boards=boards[:1]).teams == 50
     with_teams = CompetitionPlanRequest(like=Path("boards"), teams=(7,))
     assert Questions.of(with_teams, n_rows=70, boards=boards).teams == 7
+
+
+def test_questions_have_the_defaults_of_a_request() -> None:
+    """700 private rows are 70% of 1,000; numbers of teams are compared with the expected one."""
+    requested = Questions.of(PlanRequest(), n_rows=700)
+    assert requested.team_counts == (10, 30, 50, 100, 300)
+    assert replace(requested, team_counts=(10, 30, 100, 300)) == Questions(1_000)
