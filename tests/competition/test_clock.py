@@ -14,7 +14,7 @@ from _pytest.mark import ParameterSet
 
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
-from arena.competition.state import clock_set_back
+from arena.competition.state import INEXACT, clock_set_back
 from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
@@ -174,3 +174,13 @@ def test_a_mail_that_waits_for_a_time_far_ahead_is_sent(tmp_path: Path, scenario
     mails.postpone(claimed, "The server is busy.")
     assert mails.claim() is None  # it waits a minute
     mails.close()
+
+
+def test_a_clock_that_is_set_back_by_more_than_it_may_be_inexact_is_named() -> None:
+    last = SimpleNamespace(time=START.isoformat())
+    store: Any = SimpleNamespace(last_events=lambda _: iter([last]))
+    assert clock_set_back(store, START - INEXACT) == []
+    (note,) = clock_set_back(store, START - INEXACT - timedelta(seconds=1))
+    assert note.startswith("The clock of this machine shows ")
+    store.last_events = lambda _: iter([])
+    assert clock_set_back(store, START) == []

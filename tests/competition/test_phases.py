@@ -18,6 +18,7 @@ from arena.competition.record.phases import (
     group_of,
     instance_groups,
     open_phases,
+    phase_of_file,
 )
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
@@ -600,3 +601,21 @@ def test_a_metric_of_another_kind_of_prediction_is_refused(scenario: Scenario) -
     scenario.solution = solution_with(FOUR)
     with pytest.raises(InputError, match=r"\[phase.errors\] metric: roc_auc: .*contain label"):
         scenario.create(phase=phases)
+
+
+def test_a_file_counts_for_the_open_phase_or_the_next_or_the_last_one() -> None:
+    dates = {"dev": ("01", "02"), "late": ("06", "07"), "final": ("03", "05"), "both": ("04", "05")}
+    settings = Settings.model_validate({
+        "metric": {"name": "f1"},
+        "phase": {name: {"public_rows": name, "start": f"2026-{start}-01T00:00:00Z",
+                         "end": f"2026-{end}-01T00:00:00Z"}
+                  for name, (start, end) in dates.items()},
+    })  # fmt: skip
+    for month, day, phase in ((1, 15, "dev"), (2, 15, "final"), (3, 15, "final"), (5, 15, "late"),
+                              (12, 1, "late")):  # fmt: skip
+        assert phase_of_file(settings, None, datetime(2026, month, day, tzinfo=UTC)) == phase
+    assert phase_of_file(settings, "dev", datetime(2026, 12, 1, tzinfo=UTC)) == "dev"
+    assert phase_of_file(settings, None, datetime(2025, 1, 1, tzinfo=UTC)) == "dev"
+    with pytest.raises(UsageError) as refused:
+        phase_of_file(settings, None, datetime(2026, 4, 15, tzinfo=UTC))
+    assert str(refused.value) == "Several phases are open: name one of final, both (--phase)."

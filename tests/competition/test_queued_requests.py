@@ -599,3 +599,48 @@ class PhasesByName:
 
     def __str__(self) -> str:
         return "all"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "forgets", "reads_again"),
+    [
+        (["submission", "submission"], False, False),
+        (["submission", "rename"], True, False),
+        (["merge"], True, False),
+        (["rescore"], True, True),
+        (["rename", "submission"], False, False),
+    ],
+)
+def test_the_last_answer_moves_the_cursor_and_says_what_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[str], forgets: bool, reads_again: bool
+) -> None:
+    answers = [SimpleNamespace(kind=kind, seq=number) for number, kind in enumerate(kinds, start=5)]
+    monkeypatch.setattr(processing, "process_requests", lambda *_, **__: answers)
+    read: list[str] = []
+    competition: Any = SimpleNamespace(
+        cursor=4, _cursor=[4], _state=SimpleNamespace(store="store"), _handler="handler",
+        _open_handler=None, _read_again=lambda: read.append("again"),
+    )  # fmt: skip
+    assert Competition.process(competition, [SimpleNamespace(seq=5)]) == answers  # type: ignore[list-item]
+    assert competition._cursor == [4 + len(kinds)]
+    assert (competition._handler is None, bool(read)) == (forgets, reads_again)
+    for requests in ([], [SimpleNamespace(seq=4), SimpleNamespace(seq=5)]):
+        with pytest.raises(UsageError, match="Requests up to 4 were processed before"):
+            Competition.process(competition, requests)  # type: ignore[arg-type]
+
+
+def test_a_request_that_fails_leaves_the_cursor_of_what_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(processing, "process_requests", fail)
+    monkeypatch.setattr(queued_answers, "cursor_of", lambda store: f"cursor of the {store}")
+    competition: Any = SimpleNamespace(
+        cursor=4, _cursor=[4], _state=SimpleNamespace(store="store"), _handler="handler",
+        _open_handler=None,
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        Competition.process(competition, [SimpleNamespace(seq=5)])  # type: ignore[list-item]
+    assert (competition._cursor, competition._handler) == (["cursor of the store"], None)

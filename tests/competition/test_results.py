@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.competition.boards import outdated_board, results
+from arena.competition.boards import finalize, outdated_board, results
 from arena.competition.boards.results import (
     _publishable,
     newly_marked,
@@ -277,3 +277,50 @@ def test_a_stored_board_says_what_it_is_older_than(
             "the change of final.rule in competition.toml",
             Mark(NOW.isoformat(), "a setting of the final board was changed"),
         )
+
+
+class Transaction(list[Any]):
+    """Keeps what is stored."""
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def put_meta(self, name: str, text: str, *, computed: bool) -> None:
+        self.append((name, text, computed))
+
+    def append_event(self, kind: str, actor: str, payload: Any, *, time: Any) -> None:
+        self.append((kind, actor, payload, time))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "reason", "is_stored"),
+    [
+        ([], None, True),
+        (["other", "same"], None, False),
+        (["same", "other"], None, True),
+        (["same"], ("a change of a team's name", None), True),
+    ],
+)
+def test_a_board_is_stored_unless_the_last_one_is_the_same_and_current(
+    monkeypatch: pytest.MonkeyPatch, earlier: list[str], reason: Any, is_stored: bool
+) -> None:
+    monkeypatch.setattr(finalize, "reason_outdated", lambda state, count: reason)
+    monkeypatch.setattr(finalize, "document_digest", lambda _: "same")
+    stored = Transaction()
+    state: Any = SimpleNamespace(
+        events=lambda kind: [SimpleNamespace(payload={"sha256": digest}) for digest in earlier],
+        settings=SimpleNamespace(final=SimpleNamespace(rule="best")), phase_fields={"phase": "dev"},
+        event_fields={}, store=SimpleNamespace(transaction=lambda: stored), actor="host",
+        name_of=lambda key: f"{key} of dev", clock=lambda: NOW,
+    )  # fmt: skip
+    result: Any = SimpleNamespace(to_dict=lambda: {"standings": []})
+    counted: Any = SimpleNamespace(finals_document={"a": [1]})
+    assert finalize._keep(state, result, counted, with_report=False) is result
+    payload = {"sha256": "same", "rule": "best", "finals": {"a": [1]}, "phase": "dev"}
+    name = f"{finalize.FINAL_RESULT} of dev"
+    assert stored == [
+        (name, '{"standings": []}', True), ("finalized", "host", payload, NOW),
+    ][: 2 * is_stored]  # fmt: skip
