@@ -99,8 +99,7 @@ class PairwiseSkill(BaseMetric):
         shared, first, second = (part @ weights for part in self._shared(values))
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.log(first) - np.log(second) if self.ratios else (first - second) / shared
-            each[shared == 0] = np.nan
-            counted = np.isfinite(each) | (shared > 0)
+            counted = shared > 0
             mean = np.where(counted, each, 0.0).sum(axis=0) / counted.sum(axis=0)
         return np.asarray(np.exp(mean) if self.ratios else mean)
 

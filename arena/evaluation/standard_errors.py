@@ -105,6 +105,8 @@ def class_means_are_removed(
     True
     >>> class_means_are_removed(values, truth[[0, 2, 1, 3]], ("no", "yes"))
     False
+    >>> class_means_are_removed(np.append(values, np.zeros((1, 4)), axis=0), truth, ("no", "yes"))
+    True
     """
     if classes is None or truth.ndim > 1:
         return False

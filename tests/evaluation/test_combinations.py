@@ -233,6 +233,16 @@ def test_the_order_of_rows_does_not_matter() -> None:
         np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
 
 
+def test_weights_are_from_a_billionth_to_a_billion() -> None:
+    assert Combination("mean", {"f1": 1e-9, "mcc": 1e9}).weights == {"f1": 1e-9, "mcc": 1e9}
+    for weight in (9e-10, 1.1e9, float("nan")):
+        with pytest.raises(UsageError) as refused:
+            Combination("mean", {"f1": weight})
+        assert str(refused.value) == (
+            f"The weight of f1 must be a positive number from 1e-09 to 1e+09, not {weight}."
+        )
+
+
 def test_what_cannot_be_combined_is_refused_in_a_sentence() -> None:
     both = {name: METRICS.resolve(name) for name in ("roc_auc", "log_loss")}
     for how in COMBINATIONS:
