@@ -9,8 +9,11 @@ from scipy import stats
 from arena.errors import UsageError
 from arena.simulation.plan.places import (
     RankTarget,
+    has_ties,
+    least_favourable_for,
     rows_until,
     share_right,
+    targets_for,
 )
 from arena.simulation.plan.plan import (
     DecidingDifferences,
@@ -23,6 +26,7 @@ from arena.simulation.plan.plan import (
 from arena.simulation.plan.priors import (
     draw_flat,
     draw_nonparametric,
+    draw_normal,
     least_favourable,
     nonparametric_prior,
     shrinkage,
@@ -39,6 +43,8 @@ from arena.simulation.plan.uncertainty import (
     paired_power,
     rows_until_the_best_leads,
 )
+from arena.utils.tabular import as_json
+from kept import check_kept_document
 
 TRUE = np.array([0.83, 0.82, 0.80, 0.80, 0.77])
 
@@ -608,6 +614,61 @@ def tiny(m=2, n=4, **changes):
     scores = 0.5 + 0.02 * np.arange(m)[::-1]
     resampled = scores[:, None] + 0.01 * np.random.default_rng(0).normal(size=(m, 100))
     return plan_rows(scores, resampled, n, greater_is_better=True, **changes)
+
+
+def test_figures_of_a_plan_and_of_its_parts_are_kept():
+    """Six submissions, of which two are tied and two nearly; smaller draws than those of a plan."""
+    rng = np.random.default_rng(5)
+    scores = np.array([0.9, 0.85, 0.85, 0.8, 0.79, 0.6])
+    errors = 0.03 * rng.normal(size=(6, 40))
+    targets = {
+        target.label: target
+        for target in (RankTarget(1, True), RankTarget(2, True), *targets_for(6, 4, 3))
+    }
+    document = {
+        "plan": tiny(12, 100, test_rows=[100]).to_dict(),
+        "another level": tiny(3, 60, test_rows=[30], level=0.9).to_dict()["rows"],
+        "targets": {
+            name: {
+                "rows": rows_until(scores[:, None], errors, 50, target)[:4],
+                "least favourable": least_favourable_for(scores, errors, target, 1.5),
+                "right": [
+                    share_right(true, errors, target, np.random.default_rng(1))
+                    for true in (scores, scores + 0.01 * np.arange(6) ** 2)
+                ],
+                "ties": has_ties(scores, target),
+            }
+            for name, target in targets.items()
+        },
+        "priors": {
+            "share of chance": shrinkage(scores, errors),
+            "normal": draw_normal(scores, errors, np.arange(3), 2, np.random.default_rng(2)),
+            "flat": draw_flat(scores, errors, 5.0, 2, np.random.default_rng(2)),
+            "atoms": draw_nonparametric(
+                scores, errors, np.array([0, 5]), 3, np.random.default_rng(2)
+            ),
+        },
+        "boards": board_widths(
+            scores[:, None] + errors[:, :5], 2 * pair_errors(errors), pair_errors(errors)
+        ),
+        "degrees": pair_degrees_of_freedom(errors),
+    }
+    check_kept_document("plan-figures", as_json(document))
+
+
+def test_places_in_order_and_the_top_need_others_behind_them():
+    assert targets_for(3, 3, 3) == (RankTarget(2, True),)
+    assert targets_for(4, 3, 3) == (RankTarget(2, True), RankTarget(3, True), RankTarget(3, False))
+    assert targets_for(9, 1, 1) == ()
+    assert targets_for(9, 1, 2) == (RankTarget(2, False),)
+    for scores, first, second, top in (
+        ([3, 2, 2, 1], False, True, True), ([2, 2, 1, 0], True, True, False),
+        ([3, 2, 1, 1], False, False, False),
+    ):  # fmt: skip
+        true = np.array(scores, dtype=float)
+        assert has_ties(true, RankTarget(1, ordered=True)) == first
+        assert has_ties(true, RankTarget(2, ordered=True)) == second
+        assert has_ties(true, RankTarget(2, ordered=False)) == top
 
 
 def test_no_grid_has_fewer_than_two_rows():
