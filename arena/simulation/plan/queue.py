@@ -97,8 +97,8 @@ def _minutes(low: float, high: float) -> str:
 
     >>> _minutes(0.0008, 0.0007), _minutes(0.01, 0.18), _minutes(1.7491, 3.3833)
     ('0 to 0.1 minutes', '0 to 0.18 minutes', '1.7 to 3.4 minutes')
-    >>> _minutes(219.6, 220.3)
-    '220 minutes'
+    >>> _minutes(219.6, 220.3), _minutes(0.3, 0.1)
+    ('220 minutes', '0.1 to 0.3 minutes')
     """
     low, high = sorted((low, high))
     least = two_digits(low) if low >= 0.1 else 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from arena.errors import UsageError
+from arena.simulation.plan.metric_choice import compare_metrics
 from arena.simulation.plan.places import (
     RankTarget,
     has_ties,
@@ -621,6 +624,8 @@ def test_figures_of_a_plan_and_of_its_parts_are_kept():
     rng = np.random.default_rng(5)
     scores = np.array([0.9, 0.85, 0.85, 0.8, 0.79, 0.6])
     errors = 0.03 * rng.normal(size=(6, 40))
+    taus = 0.5 + 0.1 * np.cos(np.arange(25))
+    agreements = {"worse": taus - 0.4, "best": taus, "equal": taus, "near": taus**2}
     targets = {
         target.label: target
         for target in (RankTarget(1, True), RankTarget(2, True), *targets_for(6, 4, 3))
@@ -652,6 +657,10 @@ def test_figures_of_a_plan_and_of_its_parts_are_kept():
             scores[:, None] + errors[:, :5], 2 * pair_errors(errors), pair_errors(errors)
         ),
         "degrees": pair_degrees_of_freedom(errors),
+        "metrics of few submissions": {
+            str(m): [asdict(row) for row in compare_metrics(agreements, 0.9, m)]
+            for m in (2, 3, 4, 5)
+        },
     }
     check_kept_document("plan-figures", as_json(document))
 
