@@ -57,8 +57,16 @@ def file(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def visit(browser: Any, file: Path) -> Iterator[Visit]:
-    """Open the page once, for the tests that only look."""
+    """Open the page once, for the tests that only look, or leave it as it was."""
     opened = Visit(browser, file)
+    yield opened
+    opened.context.close()
+
+
+@pytest.fixture(scope="module")
+def narrow(browser: Any, file: Path) -> Iterator[Visit]:
+    """Open the page on a phone."""
+    opened = Visit(browser, file, 320)
     yield opened
     opened.context.close()
 
@@ -93,33 +101,30 @@ def test_hostile_names_are_text(visit: Visit) -> None:
     assert RIGHT_TO_LEFT in labels
 
 
-@pytest.mark.parametrize("width", [320, 1400])
-def test_the_page_is_as_wide_as_the_screen(browser: Any, file: Path, width: int) -> None:
-    visit = Visit(browser, file, width)
-    assert overflow(visit.page) == 0
-    visit.context.close()
+@pytest.mark.parametrize("name", ["narrow", "visit"])
+def test_the_page_is_as_wide_as_the_screen(request: pytest.FixtureRequest, name: str) -> None:
+    assert overflow(request.getfixturevalue(name).page) == 0
 
 
-def test_a_table_that_goes_on_to_the_right_says_so(browser: Any, file: Path) -> None:
-    visit = Visit(browser, file, 360)
-    box = visit.page.locator(".scroll.board").first
-    visit.page.get_by_label("Show all columns").first.check()
+def test_a_table_that_goes_on_to_the_right_says_so(narrow: Visit) -> None:
+    box = narrow.page.locator(".scroll.board").first
+    narrow.page.get_by_label("Show all columns").first.check()
     masked = "box => getComputedStyle(box).maskImage.includes('gradient')"
-    visit.page.wait_for_selector(".scroll.board.more")
+    narrow.page.wait_for_selector(".scroll.board.more")
     assert box.evaluate(masked)
     box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
     # Not a selector: it would also match another board of the page, before this one changes.
     ended = "box => !box.classList.contains('more')"
-    visit.page.wait_for_function(ended, arg=box.element_handle())
+    narrow.page.wait_for_function(ended, arg=box.element_handle())
     assert not box.evaluate(masked)
-    visit.page.set_viewport_size({"width": 2_000, "height": 900})
-    visit.page.wait_for_function("() => !document.querySelector('.scroll.board.more')")
-    assert visit.page.locator(".scroll.board.more").count() == 0
-    visit.context.close()
+    narrow.page.set_viewport_size({"width": 2_000, "height": 900})
+    narrow.page.wait_for_function("() => !document.querySelector('.scroll.board.more')")
+    assert narrow.page.locator(".scroll.board.more").count() == 0
+    narrow.page.set_viewport_size({"width": 320, "height": 900})
+    narrow.page.get_by_label("Show all columns").first.uncheck()
 
 
-def test_sorting(browser: Any, file: Path) -> None:
-    visit = Visit(browser, file)
+def test_sorting(visit: Visit) -> None:
     ranked = visit.teams()
     header = visit.page.locator("#table-board thead th", has_text="public rank")
     header.locator("button").click()
@@ -134,11 +139,9 @@ def test_sorting(browser: Any, file: Path) -> None:
     visit.page.locator("#table-board thead th", has_text="score").first.locator("button").click()
     visit.page.locator("#table-board thead th").first.locator("button").click()
     assert visit.teams() == ranked
-    visit.context.close()
 
 
-def test_searching_and_print(browser: Any, file: Path) -> None:
-    visit = Visit(browser, file)
+def test_searching_and_print(visit: Visit) -> None:
     everyone = visit.teams()
     field = visit.page.get_by_label("Find a team").first
     field.fill("SCRIPT")
@@ -152,7 +155,6 @@ def test_searching_and_print(browser: Any, file: Path) -> None:
     visit.page.emulate_media(media="screen")
     field.fill("")
     assert visit.teams() == everyone
-    visit.context.close()
 
 
 MANY = 1_500
