@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -347,6 +349,45 @@ def test_the_least_that_can_be_attacked() -> None:
     assert (len(rows.public), rows.n_rows, rows.n_classes) == (4_000, 12_000, 2)
     assert (study.campaign.submissions, study.campaign.repeats) == (400, 5)
     assert list(study.mechanisms) == ["kaggle", "ladder-free"]
+
+
+def test_a_study_of_a_competition_has_its_rows_metric_and_public_board(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solution = SimpleNamespace(
+        targets=(SimpleNamespace(classes=("no", "yes")),),
+        usage=np.array([Usage.PUBLIC] * 3 + [Usage.PRIVATE] * 2),
+        n_rows=5,
+        truth=np.array([0, 1, 1, 0, 1]),
+    )
+    settings = SimpleNamespace(
+        metric=SimpleNamespace(specification="accuracy"),
+        public=SimpleNamespace(mechanism="ladder(eta=0.1)", scope="competition"),
+    )
+    opened = SimpleNamespace(settings=settings, manager=manager(), solution=solution)
+
+    @contextlib.contextmanager
+    def look(*place: Any) -> Iterator[Any]:
+        assert place == (Path("c"), 2.5)
+        yield opened
+
+    monkeypatch.setattr("arena.cli.folder.look_at_competition", look)
+    asked = {**ASKED, "attacks": "boosting", "submissions": 6, "repeats": 2, "seed": 4}
+    for chosen, mechanisms, scope in (
+        ({"mechanisms": None, "scope": None}, ["ladder(eta=0.1)"], "competition"),
+        ({"mechanisms": "full, kaggle", "scope": "team"}, ["full", "kaggle"], "team"),
+    ):
+        study = prepare(AttackRequest(**{**asked, **chosen}), Path("c"), 2.5, manager())
+        assert [*study.mechanisms] == mechanisms
+        assert study.campaign.settings == BoardSettings(6, scope)
+        assert (study.campaign.seed, study.campaign.repeats, study.metric) == (4, 2, "accuracy")
+        assert study.example.public_truth.tolist() == [0, 1, 1]
+        assert study.example.hidden_truth.tolist() == [0, 1]
+        assert (study.synthetic, study.example.n_classes) == (False, 2)
+    for option, value in (("rows", 9), ("total_rows", 9), ("classes", 2), ("metric", "mae")):
+        request = AttackRequest(**{**asked, option: value})
+        with pytest.raises(UsageError, match=f"^--{option.replace('_', '-')} comes from the compe"):
+            prepare(request, Path("c"), 2.5, manager())
 
 
 @pytest.mark.slow

@@ -54,6 +54,7 @@ def test_grids_and_their_refusals_are_kept(tmp_path: Path) -> None:
     check_kept_document("training-grids", documents)
     assert LightGBMSearch(str(path)) == LightGBMSearch(str(path))
     assert LightGBMSearch(str(path)) != LightGBMSearch()
+    assert len({LightGBMSearch(str(path)), LightGBMSearch(str(path))}) == 1
     assert "read" not in repr(LightGBMSearch(str(path)))
 
 
