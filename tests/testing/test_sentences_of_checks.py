@@ -650,6 +650,26 @@ def test_a_mistake_of_a_submission_is_said_in_a_sentence(
     )
 
 
+class TiringPlayer(Sends):
+    """Sends a label that does not exist from its third submission on."""
+
+    sent = 0
+
+    def submit(self) -> Move:
+        self.sent += 1
+        return Move(self.prediction + 2 * (self.sent > 2), self.team)
+
+
+class Tiring(Sender):
+    def start(self, participation: Any, rng: Any) -> Any:
+        return TiringPlayer(self.prediction, self.team)
+
+
+def test_a_mistake_of_the_third_submission_is_found() -> None:
+    found = failures(check_competitor(Tiring(prediction=ZEROS)))
+    assert found["its submissions"] == "Labels must be codes from 0 to 1."
+
+
 @dataclass(frozen=True)
 class TwoTeams(Guess):
     """A competitor that submits for two teams in turn, and keeps the feedback that it gets."""

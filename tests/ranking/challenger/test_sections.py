@@ -214,6 +214,9 @@ def test_a_board_of_one_team_or_of_none_has_no_readings(
 ) -> None:
     study_of_one = study_of(metrics["accuracy"], np.array([0, 1, 1, 0]), np.array([[0, 1, 0, 0]]))
     assert made(study_of_one) == []
+    for n_rows, has_readings in ((1, False), (2, True)):
+        rows = np.array([[0, 1], [0, 0]])[:, :n_rows]
+        assert bool(made(study_of(metrics["accuracy"], rows[0], rows))) is has_readings
     assert provide_report_sections(SimpleNamespace(study=None, findings=(), seed=0)) == []
     assert provide_report_sections({"anything": 1}) == []
 
