@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.boards.boards_over_phases import _about_missing, phases_by_board
+from arena.competition.boards.boards_over_phases import _about_missing, _complete, phases_by_board
 from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
@@ -392,3 +392,32 @@ def test_a_note_says_what_a_missed_phase_counts() -> None:
         "In a round that a team missed, the worst score of a ranked team there counts for it, as a "
         "number without error."
     )
+
+
+@pytest.mark.parametrize(
+    ("missing", "files", "left_out"),
+    [
+        ("unranked", {"a": (1, 2), "base": (5, 6)}, ["b", "c"]),
+        ("worst", {"a": (1, 2), "b": (3, None), "base": (5, 6), "c": (None, 4)}, []),
+        ("baseline", {"a": (1, 2), "b": (3, 6), "base": (5, 6), "c": (5, 4)}, []),
+    ],
+)
+def test_teams_that_missed_a_phase_are_left_out_or_have_another_file(
+    missing: str, files: Any, left_out: list[str]
+) -> None:
+    finals: Any = SimpleNamespace(
+        settings=SimpleNamespace(
+            board={"both": SimpleNamespace(missing=missing)},
+            competition=SimpleNamespace(reference="base"),
+        ),
+        files={"dev": {"a": 1, "b": 3, "base": 5}, "final": {"a": 2, "c": 4, "base": 6}},
+    )
+    assert _complete("both", finals, ["dev", "final"]) == (files, left_out)
+    del finals.files["final"]["base"]
+    if missing == "baseline":
+        with pytest.raises(UsageError) as refused:
+            _complete("both", finals, ["dev", "final"])
+        assert str(refused.value) == (
+            "[board.both]: the baseline 'base' has no file in the phase final, in which it stands "
+            'for teams that missed it: submit one, or set missing to "unranked" or "worst".'
+        )
