@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from arena.competition.boards.boards_over_phases import _about_missing, _complete, phases_by_board
+from arena.competition.boards.counted_submissions import phases_of_final_boards
 from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
@@ -175,6 +176,13 @@ def test_a_board_is_in_the_result_of_the_phase_that_ends_last() -> None:
     sooner = settings_with({}, deadline="2026-04-01", phase=phases(end="2026-03-20"))
     assert phases_by_board(sooner, "detect") == {}
     assert phases_by_board(sooner, "classify") == boards
+    without = sooner.model_copy(update={"board": {}})
+    for settings, phase, depends_on in (
+        (sooner, "classify", ("detect", "classify")), (sooner, "detect", ()), (sooner, None, ()),
+        (without, "classify", ()),
+    ):  # fmt: skip
+        state: Any = SimpleNamespace(with_phases=settings, phase=phase)
+        assert phases_of_final_boards(state) == depends_on
 
 
 SAME_ROWS = phases(private_rows=["detect private", "classify private"])

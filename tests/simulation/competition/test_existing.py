@@ -15,6 +15,7 @@ from arena.simulation.competition.existing import (
 )
 from arena.simulation.competition.prepare import _existing
 from arena.simulation.requests import SimulationRequest
+from arena.types import ROW_WEIGHTS
 from program import write_csv
 from simulated_competition import few_plugins
 
@@ -58,6 +59,7 @@ CASES = {
     "labels": ("accuracy", {"target": ["animal"]}),
     "two": ("roc_auc", {"target": ["ill"], "positive": "no", "soft_labels": ["chance"]}),
     "numbers": ("mae", {"target": ["number"]}),
+    "weights": ("mae", {"target": ["number"], "weight": "chance"}),
     "soft": ("log_loss", {"target": ["animal"], "soft_labels": ["p_cat", "p_dog", "p_owl, barn"]}),
 }
 
@@ -80,6 +82,10 @@ def test_solution_is_the_same_in_its_copy(tmp_path, manager, case):
     assert np.array_equal(again.truth[counted], first.truth[counted])
     assert again.task_names == first.task_names
     assert np.array_equal(again.tasks, first.tasks)
+    extra = {ROW_WEIGHTS} if case == "weights" else set()
+    assert again.extra.keys() == first.extra.keys() == extra
+    for name, values in first.extra.items():
+        assert again.extra[name][counted] == pytest.approx(values[counted])
     same = [solution.clusters[:, None] == solution.clusters for solution in (first, again)]
     assert np.array_equal(*same)
     if first.soft_labels is None:

@@ -23,7 +23,8 @@ from arena.simulation.competition.setup import (
     with_drift,
     with_held_out_rows,
 )
-from arena.simulation.data import LabelledRows, Population, TrainingRows, World
+from arena.simulation.competition.true_scores import truth_kind
+from arena.simulation.data import LabelledRows, Population, Sizes, TrainingRows, World
 from arena.types import Usage
 
 
@@ -269,3 +270,34 @@ def test_soft_labels_have_a_column_for_each_name() -> None:
     ):
         found = existing._soft_columns(names, soft)
         assert [found[name].tolist() for name in names] == columns
+
+
+def test_the_truth_is_exact_where_one_target_has_soft_labels() -> None:
+    plain: Any = SimpleNamespace()
+    bound: Any = SimpleNamespace(for_rows=lambda _: None)
+    for soft, targets, metric, held_out, kind in (
+        ("soft", 1, plain, False, "exact"), ("soft", 1, plain, True, "exact"),
+        ("soft", 2, plain, False, "private"), ("soft", 1, bound, True, "held_out"),
+        (None, 1, plain, True, "held_out"), (None, 1, plain, False, "private"),
+    ):  # fmt: skip
+        solution: Any = SimpleNamespace(soft_labels=soft, targets=[None] * targets)
+        assert truth_kind(solution, metric, held_out=held_out) == kind
+        if not held_out:
+            assert truth_kind(solution, metric) == kind
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows", "sizes"),
+    [
+        # Twenty rows of each size that was not given are the fewest.
+        ((), 59, None), ((), 60, (24, 12, 24)), ((), 1_000, (400, 200, 400)),
+        ((), 2_000, (400, 200, 400)), (("training",), 439, None),
+        (("training",), 440, (400, 13, 26)), (("training", "validation"), 619, None),
+        (("training", "validation"), 620, (400, 200, 20)),
+        (("training", "validation", "population"), 999, None),
+        (("training", "validation", "population"), 1_000, (400, 200, 400)),
+    ],
+)  # fmt: skip
+def test_sizes_that_were_not_given_shrink_together(given: Any, n_rows: int, sizes: Any) -> None:
+    expected = None if sizes is None else Sizes(*sizes)
+    assert Sizes(400, 200, 400).shrunk(n_rows, given) == expected
