@@ -593,6 +593,9 @@ def test_a_result_that_no_runner_would_send_is_a_fault_of_the_machine(tmp_path: 
     """Each fault alone; of several faults, the first one is reported."""
     runner = json.loads(add_runner(tmp_path, "r-1").read_text())
     assert add_runner(tmp_path, "r-1").read_text() == json.dumps(runner)
+    add_runner(tmp_path, "r-2")
+    assert sorted(token_digests(tmp_path)) == ["r-1", "r-2"]
+    (tmp_path / "programs" / "runners" / "r-2.json").unlink()
     assert token_digests(tmp_path) == {"r-1": hashlib.sha256(runner["token"].encode()).hexdigest()}
     (tmp_path / "inputs").mkdir()
     (tmp_path / "inputs" / "a.csv").write_text("1")

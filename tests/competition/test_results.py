@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from arena.competition.boards import finalize, outdated_board, results
+from arena.competition.boards import finalize, kept_board, outdated_board, results
 from arena.competition.boards.results import (
     _publishable,
     newly_marked,
@@ -19,9 +20,11 @@ from arena.competition.boards.results import (
 from arena.competition.record.combined_boards import ABOUT_PHASES
 from arena.competition.record.rebuild import LABELS_ADDED
 from arena.competition.record.roster import BRACKET
+from arena.config import Settings
 from arena.errors import UsageError
-from arena.store.digests import document_digest
-from arena.types import Mark
+from arena.scoring.result import RejectedFile
+from arena.store.digests import document_digest, text_digest
+from arena.types import Chart, Fault, Finding, Mark, Section, Table
 from event_records import event_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -324,3 +327,49 @@ def test_a_board_is_stored_unless_the_last_one_is_the_same_and_current(
     assert stored == [
         (name, '{"standings": []}', True), ("finalized", "host", payload, NOW),
     ][: 2 * is_stored]  # fmt: skip
+
+
+def test_what_a_report_needs_is_kept_and_read_by_the_same_software_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, chart = Table("t", ("a",), ((1,),)), Chart("c", "title", "about", {"mark": "bar"})
+    finding = Finding("ranks", "Ants leads.", {"x": 1}, tables=(table,), charts=(chart,))
+    section = Section("s", text="A text.", tables=(table,), charts=(chart,))
+    manager: Any = SimpleNamespace(failures=[], plugins=[
+        SimpleNamespace(name="p", version="2", failed_to_load=False),
+        SimpleNamespace(name="broken", version="1", failed_to_load=True),
+    ])  # fmt: skip
+    result: Any = SimpleNamespace(
+        inputs=(("solution.csv", "ab"),), findings=(finding,), sections=(section,)
+    )
+    text = kept_board.to_keep(result, manager)
+    assert text is not None
+    assert json.loads(text)["software"][1:] == [["p", "2"]]
+    document: dict[str, Any] = {
+        **dict.fromkeys(("metric", "greater_is_better", "split", "n_rows", "positive", "resamples",
+                         "resamples_redrawn", "resamples_undefined", "level", "seed",
+                         "best_score_corrected", "baseline"), 7),
+        "standings": [], "notes": ["n"], "unranked": [], "brackets": {"new": ["a"]},
+        "findings": [{"analysis": "ranks", "verdict": "Ants leads.", "document": {"x": 1}}],
+        "rejected": [{"file": "f.csv", "faults": [{"kind": "zip", "message": "Torn."}]}],
+    }  # fmt: skip
+    metas = {"final_report of dev": text}
+    state: Any = SimpleNamespace(
+        manager=manager, name_of=lambda key: f"{key} of dev",
+        store=SimpleNamespace(meta=metas.get), settings=Settings.of(metric="f1", decimals=3),
+    )  # fmt: skip
+    again: Any = kept_board.restored(state, document, text_digest(text))
+    assert (again.findings, again.sections) == ((finding,), (section,))
+    assert (again.inputs, again.brackets) == (result.inputs, {"new": ("a",)})
+    assert (again.n_pending, again.display.decimals, again.metric, again.seed) == (0, 3, 7, 7)
+    assert again.rejected == (RejectedFile("f.csv", (Fault("zip", "Torn."),)),)
+    assert kept_board.restored(state, document, "another digest") is None
+    manager.plugins[0].version = "3"
+    assert kept_board.restored(state, document, text_digest(text)) is None
+    metas.clear()
+    assert kept_board.restored(state, document, text_digest(text)) is None
+    result.inputs = {1, 2}  # what JSON cannot hold
+    assert kept_board.to_keep(result, manager) is None
+    for changed_result, failures in ((None, []), ((section,), ["a failure"])):
+        result.inputs, result.sections, manager.failures = (), changed_result, failures
+        assert kept_board.to_keep(result, manager) is None
