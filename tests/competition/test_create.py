@@ -46,3 +46,38 @@ def test_what_a_failed_creation_made_is_removed(tmp_path: Path, *, exists: bool)
         fail_in_it()
     assert folder.exists() == exists
     assert sorted(path.name for path in folder.glob("*")) == ["pages", "rules.md"][: 2 * exists]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "probabilities", "clusters", "expected"),
+    [
+        # 4 standard errors of the mean of 0.9 for each wrong row and -0.1 for others: 0.1805 is
+        # more than 28% - 10%, and 0.1842 less than 30% - 10%.
+        (28, [0.1, 0.9], None, None),
+        (30, [0.1, 0.9], None, ("30.0%", "10.0%")),
+        (30, [0.1, 0.9], np.arange(100) // 10, None),  # ten groups, of which three are wrong
+        (60, [0.1, 0.2, 0.7], None, ("60.0%", "30.0%")),
+        (30, [0.1, 0.2, 0.7], None, None),
+    ],
+)
+def test_labels_that_are_seldom_the_most_probable_ones_are_warned_of(
+    wrong: int, probabilities: list[float], clusters: Any, expected: Any
+) -> None:
+    """The last row is ignored."""
+    likeliest = len(probabilities) - 1
+    soft = np.tile(probabilities, (101, 1))
+    solution: Any = SimpleNamespace(
+        usage=np.array([Usage.PRIVATE] * 100 + [Usage.IGNORED], dtype=np.uint8),
+        soft_labels=soft[:, 1] if likeliest == 1 else soft,
+        truth=np.where(np.arange(101) < wrong, 0, likeliest),
+        clusters=None if clusters is None else np.append(clusters, 0),
+    )
+    warnings = create.soft_label_warnings(solution)
+    if expected is None:
+        assert warnings == ()
+    else:
+        assert warnings == (
+            f"Warning: the soft labels do not fit the labels. {expected[0]} of the labels are not "
+            f"the most probable class of their row, but {expected[1]} are expected. Check whether "
+            "the columns belong to the other class or to other rows.",
+        )

@@ -354,14 +354,16 @@ def test_what_a_report_needs_is_kept_and_read_by_the_same_software_only(
         "rejected": [{"file": "f.csv", "faults": [{"kind": "zip", "message": "Torn."}]}],
     }  # fmt: skip
     metas = {"final_report of dev": text}
+    settings = Settings.of(metric="f1", decimals=3, ties="secondary", secondary="mcc")
     state: Any = SimpleNamespace(
         manager=manager, name_of=lambda key: f"{key} of dev",
-        store=SimpleNamespace(meta=metas.get), settings=Settings.of(metric="f1", decimals=3),
+        store=SimpleNamespace(meta=metas.get), settings=settings,
     )  # fmt: skip
     again: Any = kept_board.restored(state, document, text_digest(text))
     assert (again.findings, again.sections) == ((finding,), (section,))
     assert (again.inputs, again.brackets) == (result.inputs, {"new": ("a",)})
-    assert (again.n_pending, again.display.decimals, again.metric, again.seed) == (0, 3, 7, 7)
+    assert (again.n_pending, again.metric, again.seed) == (0, 7, 7)
+    assert again.display == settings.display(public=False)
     assert again.rejected == (RejectedFile("f.csv", (Fault("zip", "Torn."),)),)
     assert kept_board.restored(state, document, "another digest") is None
     manager.plugins[0].version = "3"
