@@ -632,7 +632,14 @@ def test_figures_of_a_plan_and_of_its_parts_are_kept():
     }
     document = {
         "plan": tiny(12, 100, test_rows=[100]).to_dict(),
-        "another level": tiny(3, 60, test_rows=[30], level=0.9).to_dict()["rows"],
+        "losses, at another level": plan_rows(
+            np.array([0.9, 0.8, 0.75]),
+            np.array([[0.9], [0.8], [0.75]]) + errors[:3],
+            60,
+            greater_is_better=False,
+            test_rows=[30],
+            level=0.9,
+        ).to_dict()["rows"],
         "targets": {
             name: {
                 "rows": rows_until(scores[:, None], errors, 50, target)[:4],

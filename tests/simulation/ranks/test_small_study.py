@@ -21,6 +21,7 @@ from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.report.rank_simulation import rank_simulation_report
 from arena.simulation.data import TrainingRows
+from arena.simulation.ranks import prepare as prepare_module
 from arena.simulation.ranks.outcome import (
     WinFrequency,
     _effective_trials,
@@ -87,6 +88,7 @@ class Said(NoProgress):
         self.sentences: list[str] = []
 
     def say(self, text: str) -> None:
+        assert all(int(seconds) < 600 for seconds in re.findall(r"(\d+) s\.", text))
         self.sentences.append(re.sub(r"\d+ s\.", "TIME.", text))
 
 
@@ -209,6 +211,37 @@ def test_the_verdict_in_every_state_is_kept() -> None:
         result: Any = SimpleNamespace(**{**usual, **changes})
         lines += [f"== {name}", simulation_verdict(result)]
     check_kept("rank-verdicts.txt", "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_classes", "kind", "megabytes"),
+    [
+        ("mse", None, "value", 40),
+        ("accuracy", 2, "label", 40),  # a probability of the second class
+        ("accuracy", 3, "label", 120),
+        ("log_loss", 4, "class probabilities", 160),
+    ],
+)
+def test_a_study_is_announced_with_its_disk_space(
+    monkeypatch: pytest.MonkeyPatch, metric: str, n_classes: Any, kind: str, megabytes: int
+) -> None:
+    """Ten models on a million rows: 4 bytes a number."""
+    monkeypatch.setattr(prepare_module, "missing_models", lambda folder, count: range(count - 3))
+    prepared: Any = SimpleNamespace(
+        request=SimpleNamespace(n_models=10, test_rows=(50, 2_000), tests=4, boards=1),
+        world=SimpleNamespace(
+            name="own", population=SimpleNamespace(n_rows=10**6),
+            rows=SimpleNamespace(n_classes=n_classes, training=SimpleNamespace(target=range(30))),
+        ),
+        metric=PluginManager().metrics.resolve(metric), search=SimpleNamespace(name="steps"),
+    )  # fmt: skip
+    folder: Any = SimpleNamespace(path="models")
+    engine: Any = SimpleNamespace(workers=2, name="here")
+    assert prepare_module._announcement(prepared, folder, engine) == (
+        f"steps on own, predictions of the kind {kind}: 7 of 10 models to train on 30 rows, 2 at "
+        "once (here); then 4 tests of 50 and 2,000 rows out of 1,000,000, 1 analysed as boards. "
+        f"Disk space: {megabytes} MB in models."
+    )
 
 
 def test_figures_of_wins_are_kept() -> None:
