@@ -49,15 +49,18 @@ def near_duplicates(
     >>> [group.tolist() for group in near_duplicates(errors, np.full(3, 0.1), differing, 900)]
     [[0, 1]]
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     m = len(deviations)
     pairs = [
         _near_rows(standard_errors, deviations, differing=differing, n_units=n_units, start=start)
         for start in range(0, m, _BLOCK)
     ]
     first, second = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
+    if (first == second).all():
+        return []  # without the import
+
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(m, m))
     _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)

@@ -286,13 +286,16 @@ def _linked(values: _Values, rows: IntArray, columns: IntArray) -> npt.NDArray[n
 
 def _groups_of(links: list[npt.NDArray[np.intp]], m: int) -> IntArray:
     """Return the connected components of the pairs that every list holds, by first member."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     keys = [pairs[:, 0] * m + pairs[:, 1] for pairs in links]
     common = keys[0]
     for other in keys[1:]:
         common = np.intersect1d(common, other)
+    if not len(common):
+        return np.arange(m)  # without the import
+
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(common)), (common // m, common % m)), shape=(m, m))
     _, labels = connected_components(graph, directed=False)
     _, first = np.unique(labels, return_index=True)
