@@ -239,6 +239,21 @@ def test_a_statistic_outside_its_family_has_the_value_of_the_next_one_within():
     np.testing.assert_array_equal(outside, within)
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("step", [0.0, 0.2])
+def test_corrections_within_several_blocks_are_those_of_all(scale, step):
+    """Of 300 tests, which are five blocks, first some and then all are asked for."""
+    sizes = np.abs(np.random.default_rng(1).normal(scale=scale, size=300))
+    if step:
+        sizes = np.round(sizes / step) * step
+    p_values = 2 * stats.t.sf(sizes, 30)
+    for chosen in (np.arange(0, 300, 37), np.argsort(sizes)[150:170], np.arange(300)):
+        corrected = corrected_p_values(sizes.copy(), sizes[chosen], 30)
+        for values, method in zip(corrected, ("holm", "benjamini_hochberg"), strict=True):
+            expected = correct_p_values(p_values, method)[chosen]
+            np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
 @pytest.mark.slow
 @SETTINGS
 @given(seeds, st.sampled_from([0.3, 1.0, 5.0]), st.sampled_from([0.0, 0.2]), st.booleans())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from arena.evaluation.case_metrics import MeanOfCases
 from arena.evaluation.combinations import Combination, combined_metric
 from arena.evaluation.score_intervals import interval_ends, score_errors
 from arena.types import RowContext
+from arena.utils.tabular import as_json
 from arena_ranking import fingerprints
 from arena_ranking.combined_ranks import _ends, ranks_of_parts
 from arena_ranking.differences import (
@@ -26,6 +27,7 @@ from arena_ranking.differences import (
 from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.fingerprints import count_differing, first_identical, row_fingerprints
 from arena_ranking.near_duplicates import near_duplicates
+from kept import check_kept_document
 from thinned import examples
 
 SETTINGS = settings(max_examples=examples(25))
@@ -255,6 +257,24 @@ def test_parts_that_decide_every_pair_decide_the_board(study_of):
         else:
             worst = np.array([0.7, 0.5, 0.2])
             assert ((ranks.score_low < worst) & (worst < ranks.score_high)).all()
+
+
+def test_ranks_of_parts_are_kept(study_of):
+    """Of teams that some parts decide, for gains and for losses, and of one with several files."""
+    codes, documents = np.repeat([0, 1], 40), {}
+    means = np.array([[0.7, 0.75], [0.62, 0.6], [0.6, 0.35], [0.3, 0.5]])
+    values = means[:, codes] + 0.12 * np.random.default_rng(3).normal(size=(4, 80))
+    context = RowContext("id", codes, ("y",), ("y",), tasks=codes, task_names=("A", "B"))
+    for name, sign in (("gains", 1), ("losses", -1)):
+        share = MeanOfCases("mean", greater_is_better=sign == 1)
+        sent = sign * values
+        parts = tuple(study_of(share, np.zeros(40), sent[:, codes == task]) for task in (0, 1))
+        for how in ("mean_rank", "worst"):
+            metric = combined_metric({"mean": share}, Combination(how), by_task=True)
+            study = study_of(metric.for_rows(context), np.zeros(80), sent)
+            ranks = ranks_of_parts(replace(study, parts=parts, level=0.9))
+            documents[f"{how} of {name}"] = as_json(asdict(ranks))
+    check_kept_document("ranking-parts", documents)
 
 
 def test_deviations_of_means_are_their_standard_errors(study_of, metrics, correlated_labels):
