@@ -43,6 +43,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "hard": ("hard", {"columns": "label", "sign": "sign"}),
     "hard, signs of one class": ("hard", {"columns": "label", "sign": "same"}),
     "hard, several": ("hard", {"columns": ["ann", "bob"]}),
+    "hard, several texts": ("hard", {"columns": ["label", "sign"], "positive": "no"}),
     "counts": ("counts", {"columns": ["cat", "cow"], "metrics": ["brier"]}),
     "counts, signs": ("counts", {"columns": ["cat", "cow"], "sign": "sign"}),
     "positive confidence": ("positive-confidence", {"columns": "c", "prior": 0.4}),
@@ -123,6 +124,9 @@ REFUSED: list[tuple[Any, str, dict[str, Any]]] = [
     *(([0.5, value], "positive-confidence", {"prior": 0.5}) for value in (0, 1.1)),
     *(([0.5, 0.5], "positive-confidence", {"prior": value}) for value in (0, 1)),
     ([[1, 0], [2, 0]], "hard", {}),
+    *((ROWS, "hard", {"columns": ["label", other]}) for other in ("patient", "ann")),
+    ({"a": ["yes"] * 4, "b": ["yes"] * 4}, "hard", {"columns": ["a", "b"]}),
+    (ROWS, "hard", {"columns": ["label", "sign"], "positive": "maybe"}),
     *((ROWS, "features", {"columns": "c", "label": "sign", "neighbours": value})
       for value in (0, 2, 8)),
     (ROWS, "features", {"columns": "c", "label": "same"}),

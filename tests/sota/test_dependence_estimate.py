@@ -15,9 +15,10 @@ from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Study
 from arena_metrics.pointwise import Accuracy
-from arena_metrics.ranking import RocAuc
+from arena_metrics.ranking import AveragePrecision, RocAuc
 from arena_metrics.regression import RootMeanSquaredError
 from arena_sota import dependence_estimate, provide_analyses, provide_report_sections
+from arena_sota import study as board_study
 from arena_sota.analysis import Sota
 from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
 from arena_sota.study import _repetitions
@@ -161,6 +162,24 @@ def run(study: Study) -> Any:
     return Sota().run(study, np.random.default_rng(0))
 
 
+def test_only_counts_of_right_rows_and_areas_under_the_curve_have_a_model():
+    rng = np.random.default_rng(5)
+    truth, classes = np.arange(40) % 2, ("a", "b")
+    predictions = np.where(rng.random((5, 40)) < 0.75, truth, 1 - truth)
+    ranked = truth + rng.normal(size=(4, 40)).round(1)
+    for metric in (Accuracy(), ErrorRate()):
+        right = board_study.right_rows(make_study(metric, truth, predictions, classes))
+        assert right is not None
+        assert (right == (predictions == truth)).all()
+    for metric, sent, labels in (
+        (HalfErrors(), predictions, truth),
+        (AveragePrecision(), ranked, truth),
+        (RocAuc(), ranked, np.arange(40) // 39),
+        (RocAuc(), ranked, 1 - np.arange(40) // 39),
+    ):
+        assert board_study.best_of_study(make_study(metric, labels, sent, classes), rng) is None
+
+
 @pytest.mark.slow
 def test_analyses_of_small_boards_are_kept():
     """Forty rows: what is drawn, counted and said, and of which boards there is no model."""
@@ -179,6 +198,7 @@ def test_analyses_of_small_boards_are_kept():
         "error rates": make_study(ErrorRate(), truth, predictions, classes),
         "half errors": make_study(HalfErrors(), truth, predictions, classes),
         "areas": make_study(RocAuc(), truth, ranked, classes),
+        "average precisions": make_study(AveragePrecision(), truth, ranked, classes),
         "areas of one positive row": make_study(RocAuc(), np.arange(40) // 39, ranked, classes),
         "one submission": make_study(Accuracy(), truth, predictions[:1], classes),
         "worse than guessing": make_study(Accuracy(), truth, 1 - predictions, classes),
