@@ -56,7 +56,12 @@ def test_who_leaves_a_team_that_has_submitted_founds_no_other(
     bo = web.browser(people["bo"])
     assert post(bo, "/team/leave", **SURE) == 303
     refused = bo.post(f"/{NAME}/join", data={"team": "Bees"})
-    assert (refused.status_code, "cannot create another one" in refused.text) == (409, True)
+    cannot = "cannot create another one"
+    assert (refused.status_code, cannot in refused.text) == (409, True)
+    for path in ("team", "submit", "join"):
+        page = bo.get(f"/{NAME}/{path}").text
+        assert (cannot in page, "Create a team" in page) == (True, False), path
+    assert cannot in program.get(f"{API}/team").json()["detail"]
     other = web.browser(web.person("cy", "Wasps"))
     page = other.post(f"/{NAME}/team/invite").text
     code = page.partition(f"{URL}/invite/")[2].partition("<")[0]

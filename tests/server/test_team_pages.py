@@ -14,11 +14,11 @@ API = f"/api/v1/{NAME}"
 
 def test_a_team_is_renamed_noted_and_loses_a_member(web: WebSite) -> None:
     ada, bo = (web.person(name, "Ants", contact=f"{name}@example.org") for name in ("Ada", "Bo"))
-    web.person("Cy", "Bees")
+    web.person("Cyrano", "Bees")
     host = web.browser(web.person("Org", organiser=True))
     (team,) = (team for team, _members in web.site.accounts.teams(NAME) if team.name == "Ants")
     matching = host.get(f"/{NAME}/admin/teams?search=bo@").text
-    assert ("1 of 2 teams" in matching, "Cy" in matching) == (True, False)
+    assert ("1 of 2 teams" in matching, "Cyrano" in matching) == (True, False)
     path = f"/{NAME}/admin/teams/{team.team}"
     assert host.post(f"{path}/note", data={"note": "Called on <Monday>."}).status_code == 303
     assert host.post(f"{path}/remove", data={"member": bo}).status_code == 422  # not confirmed

@@ -72,8 +72,17 @@ class Call:
         self.account  # noqa: B018 - 401 without an account
         team = self.own_team
         if team is None:
-            raise Problem(403, _("You are in no team yet. Create one, or use a team's invitation."))
+            create_one = _("You are in no team yet. Create one, or use a team's invitation.")
+            raise Problem(403, cannot_create_a_team() if self.has_departed else create_one)
         return team
+
+    @property
+    def has_departed(self) -> bool:
+        """Whether the person left a team that had submitted, and so cannot create one."""
+        account = self.person.account
+        return account is not None and self.site.accounts.has_departed(
+            self.competition.name, account.account
+        )
 
     @property
     def has_accepted_rules(self) -> bool:
@@ -114,6 +123,14 @@ class Call:
         if deadline is None:
             return timedelta(days=365)
         return max(deadline + timedelta(days=30) - now, timedelta(days=1))
+
+
+def cannot_create_a_team() -> str:
+    """Return why a person who left a team that had submitted cannot create another one."""
+    return _(
+        "You were a member of another team, so you cannot create another one: it would have limits "
+        "of its own. Join a team by invitation, or ask the organiser."
+    )
 
 
 def rules_not_accepted() -> Problem:

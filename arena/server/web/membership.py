@@ -12,7 +12,7 @@ from arena.server.records.names import name_taken, team_key
 from arena.server.records.people import Account
 from arena.server.records.teams import Team, TeamRequest, full_team
 from arena.server.web import actions
-from arena.server.web.call import Call
+from arena.server.web.call import Call, cannot_create_a_team
 from arena.server.web.language import _
 from arena.server.web.mail import accepted_mails, address_of, request_mails
 from arena.server.web.problems import Problem
@@ -199,13 +199,7 @@ def _enter_team(call: Call, account: Account, name: str, *, may_join: bool) -> T
         _check_brackets(call, account.account, existing)
         return accounts.join_team(existing.team, account.account, competition.limits.team_size)
     if not may_join and accounts.has_departed(competition.name, account.account):
-        raise Problem(
-            409,
-            _(
-                "You were a member of another team, so you cannot create another one: it would "
-                "have limits of its own. Join a team by invitation, or ask the organiser."
-            ),
-        )
+        raise Problem(409, cannot_create_a_team())
     if not may_join:
         accounts.check_new_team(competition.name, name)
         _check_not_on_record(call, name)

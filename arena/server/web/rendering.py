@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from arena.server.web import actions, language
-from arena.server.web.call import Call
+from arena.server.web.call import Call, cannot_create_a_team
 from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
 from arena.server.web.prose import Addresses, markdown
@@ -153,6 +153,9 @@ def render(
             "has_private": call.competition.published.etag("result 1") is not None,
             "has_rules": call.competition.published.etag("rules") is not None,
             "has_team": call.own_team is not None,
+            "why_no_team": cannot_create_a_team()
+            if call.own_team is None and call.has_departed
+            else "",
             "now": site.clock(),
             "over": state.phase in actions.OVER,
             "over_for_files": actions.end_of_files(call) is not None,
