@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -36,54 +37,26 @@ Gap: TypeAlias = Callable[[FloatArray], float]
 
 def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
     """Find the weight of ``weight * score + (1 - weight) * chance`` that closes the gap."""
+    from scipy.optimize import brentq
 
     def shrunk(weight: float) -> FloatArray:
         return np.asarray(weight * above + (1 - weight) * chance)
 
-    most = gap(above)
-    if most < -_EQUAL:
+    @cache  # brentq computes both ends again, and a gap can be a simulation
+    def gap_at(weight: float) -> float:
+        return gap(shrunk(weight))
+
+    if gap_at(1.0) < -_EQUAL:
         return Found(1, 1.0, above)
-    if most <= _EQUAL:
+    if gap_at(1.0) <= _EQUAL:
         return Found(0, 1.0, above)
-    low, high = (_LIKELY_WEIGHT, gap(shrunk(_LIKELY_WEIGHT))), (1.0, most)
-    if low[1] > 0:
-        low, high = (0.0, gap(shrunk(0.0))), low
-        if low[1] > 0:
+    low, high = _LIKELY_WEIGHT, 1.0
+    if gap_at(low) > 0:
+        low, high = 0.0, low
+        if gap_at(low) > 0:
             return Found(-1, 0.0, shrunk(0.0))
-    weight = _root(lambda trial: gap(shrunk(trial)), low, high, tolerance)
+    weight = float(brentq(gap_at, low, high, xtol=tolerance, rtol=1e-9))
     return Found(0, weight, shrunk(weight))
-
-
-def _root(
-    gap: Callable[[float], float],
-    low: tuple[float, float],
-    high: tuple[float, float],
-    tolerance: float,
-) -> float:
-    """Return where a rising gap is 0, by the Illinois method, from two weights with their gaps.
-
-    A simulated gap takes as long as half the import of ``scipy.optimize``, and three are enough.
-    The root of a convex or concave gap lies between those of the two chords of the trial.
-    """
-    (left, gap_left), (right, gap_right) = low, high
-    held_left, held_right = gap_left, gap_right  # halved while the other end moves on
-    last = 0.0
-    while right - left > tolerance:
-        trial = left + (right - left) * held_left / (held_left - held_right)
-        found = gap(trial)
-        near = tolerance / abs(found) if found else np.inf
-        slack_left = near * (found - gap_left) - (trial - left)
-        slack_right = near * (gap_right - found) - (right - trial)
-        if min(slack_left, slack_right) >= 0:
-            return trial
-        if found < 0:
-            left, gap_left, held_left = trial, found, found
-            held_right = held_right / 2 if last < 0 else gap_right
-        else:
-            right, gap_right, held_right = trial, found, found
-            held_left = held_left / 2 if last > 0 else gap_left
-        last = found
-    return left
 
 
 def crop(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:  # noqa: ARG001

@@ -92,32 +92,6 @@ def test_a_weight_is_found_to_many_digits():
     assert solved.parameter == pytest.approx(0.625, rel=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("gap", "most"),
-    [
-        (lambda best: best**9 - 0.88**9, 4),  # convex
-        (lambda best: np.log(best / 0.88), 4),  # concave
-        (lambda best: np.tanh(300 * (best - 0.87)), 4),
-        (lambda best: best - 0.55, 4),  # below the weight that is tried first
-        (lambda best: -0.4 + best / 10 if best < 0.88 else 0.5, 10),  # a jump
-    ],
-)
-def test_a_weight_is_found_within_the_tolerance_from_few_gaps(gap, most):
-    asked = []
-
-    def counted(performances):
-        asked.append(performances.max())
-        return float(gap(performances.max()))
-
-    found = shrink(SCORES, 0.5, counted, 5e-4).parameter
-    ends = [
-        float(gap(0.9 * weight + 0.5 * (1 - weight))) for weight in (found - 5e-4, found + 5e-4)
-    ]
-    assert ends[0] < 0 < ends[1]
-    assert len(asked) <= most
-    assert len(set(asked)) == len(asked)
-
-
 @pytest.mark.parametrize("find", [crop, shrink])
 @pytest.mark.parametrize("off", [-1e-9, 1e-9])
 def test_a_gap_of_just_the_tolerance_is_none(find, off):
