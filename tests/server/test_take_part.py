@@ -112,8 +112,10 @@ def test_nobody_takes_part_once_no_file_can_come(web: WebSite) -> None:
     sentence = "The competition ended at "
 
     def asked_to_join() -> set[bool]:
-        pages = (newcomer.get(f"/{NAME}/{page}").text for page in ("", "overview", "messages"))
-        return {f'href="/{NAME}/join"' in page for page in pages}
+        pages = [newcomer.get(f"/{NAME}/{page}") for page in ("", "overview", "files", "messages")]
+        pages += [bo.get(f"/{NAME}/{page}") for page in ("team", "submit", "submissions")]
+        pages += [newcomer.get(path) for path in (f"/{NAME}/submissions", "/sign-in")]
+        return {f'href="/{NAME}/join"' in page.text for page in pages}
 
     assert asked_to_join() == {False}
     for path in (f"/{NAME}/join", link.removeprefix(URL)):
