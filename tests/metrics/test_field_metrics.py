@@ -291,6 +291,13 @@ def test_each_space_is_a_character() -> None:
     assert metric.score(truth, predictions) == 0.25
 
 
+def test_the_one_group_of_four_words_that_is_missed_counts_as_half() -> None:
+    """Of groups of 1, 2, 3 and 4 words, 3 of 4, 2 of 3, 1 of 2 and none of 1 are right."""
+    truth, sent = (np.array([text], dtype=object) for text in ("a b c d", "a b c x"))
+    expected = 100 * (3 / 4 * 2 / 3 * 1 / 2 * 1 / 2) ** (1 / 4)
+    assert METRICS["bleu"].score(truth, sent) == pytest.approx(expected)
+
+
 def test_scores_of_a_run_are_numbers_for_judged_queries(tmp_path: Path) -> None:
     """q9 has no judgements, and q3 no documents."""
     lines = "q9 Q0 c 1 8 x\nq1 Q0 b 1 3.5 x\nq1 Q0 a 2 -1 x\n\nq2 Q0 c 2 8 x\n"
