@@ -318,6 +318,20 @@ def test_thresholdout_repeats_an_unchanged_score_as_often_as_it_says() -> None:
     assert n_answers / 4_000 == pytest.approx(expected, abs=0.0055)
 
 
+def test_thresholdout_improves_where_an_answer_is_better_than_the_best_one() -> None:
+    """The noise takes 0.01 off the last of four numbers: answers are 0.49 and 0."""
+    mechanism, state = Thresholdout(threshold=0.1, noise=0.01), {}
+    rng: Any = SimpleNamespace(laplace=lambda size: np.array([0.0, 0.0, 0.0, -1.0]))
+    released = []
+    for submission, loss in enumerate((0.5, 0.0, 0.5, 0.0), start=1):
+        release = mechanism.release(state, evaluation(submission, loss), rng)
+        state = dict(release.state)
+        released.append((release.score, release.improved, state["best"]))
+    assert released == [
+        (0.49, True, 0.49), (0.0, True, 0.0), (0.49, False, 0.0), (0.0, False, 0.0)
+    ]  # fmt: skip
+
+
 def test_thresholdout_ends_with_its_budget() -> None:
     scores = [0.9, 0.7, 0.5, 0.3, 0.1]
     releases = run_mechanism(Thresholdout(threshold=0.1, budget=2), scores)
