@@ -351,6 +351,30 @@ def test_the_least_that_can_be_attacked() -> None:
     assert list(study.mechanisms) == ["kaggle", "ladder-free"]
 
 
+def test_an_attack_of_one_setting_keeps_its_name_and_one_of_several_names_the_strongest() -> None:
+    make_rows = partial(synthetic_rows, metric_named("accuracy"), 20, 20, 2)
+    attacks = {
+        "mine": competitor_named("block-flip(rows=4)"),
+        "any": competitor_named("block-flip"),
+    }
+    mechanisms = {"kaggle": mechanism_named("kaggle")}
+    mine, strongest = Campaign(make_rows, 3, 1).run(attacks, mechanisms)
+    assert (mine.attack, mine.setting) == ("mine", "mine")
+    assert strongest.attack == "any"
+    assert strongest.setting.startswith("block-flip(rows=")
+
+
+def test_a_team_of_programs_has_the_conduct_of_the_other_competitor() -> None:
+    conducts = {
+        name: competitor_named(f"program(of={name})").conduct  # type: ignore[attr-defined]
+        for name in ("linear", "boosting", "copycat", "lightgbm")
+    }
+    assert conducts == {
+        name: getattr(competitor_named(name), "conduct", "honest") for name in conducts
+    }
+    assert len({*conducts.values()}) > 1
+
+
 def test_a_study_of_a_competition_has_its_rows_metric_and_public_board(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
