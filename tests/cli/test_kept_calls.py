@@ -556,8 +556,11 @@ def test_commands_for_the_final_result_call_and_print_as_kept(commands: Recorded
         ],
         "[b]speed": [{"rank": None, "team": "a", "submission": 4}],
     }  # fmt: skip
-    commands.run("winners", private_leaderboards=boards, publication_warnings=["[b]Wait."])
-    commands.run("winners --phase one", private_leaderboards={}, publication_warnings=[])
+    shown = {"private_leaderboards": boards, "publication_warnings": ["[b]Wait."]}
+    commands.run("winners", **shown, outdated="[b]Finalize again.")
+    commands.run(
+        "winners --phase one", private_leaderboards={}, publication_warnings=[], outdated=None
+    )
     commands.run("winners 4 --state verified --note ok --phase one --wait 2")
     for options in ("4", "--state verified", "4 --state wrong"):
         commands.run(f"winners {options}")

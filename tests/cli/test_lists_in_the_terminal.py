@@ -112,14 +112,17 @@ def test_winners_are_listed_with_what_was_found(
     board = SimpleNamespace(
         private_leaderboards=lambda: {"": rows[:2], "both": rows[2:]},
         publication_warnings=lambda: ["Wait."],
+        outdated=lambda: "Finalize again.",
     )
     view = SimpleNamespace(in_phase=lambda _: board)
-    assert printed(monkeypatch, tmp_path, "winners", view)[0] == [
+    lines, notes = printed(monkeypatch, tmp_path, "winners", view)
+    assert lines == [
         "1  a  submission 3  not verified",
         "2  b  submission 4  failed: no\\tcode",
         "both:",
         "Wait.",
     ]
+    assert notes == ["Finalize again."]
 
 
 ACCOUNT = ReleasedNumbers(("",), 1_200, "a", (3,), 2)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.console import console
+from arena.cli.console import console, say_note
 from arena.cli.folder import Directory, Phase, Wait, open_competition
 from arena.competition.verification import VerificationState, may_be_first
 from arena.errors import UsageError
@@ -38,6 +38,8 @@ def winners(
             return
         board = competition.in_phase(phase)
         boards, warnings = board.private_leaderboards(), board.publication_warnings()
+        if outdated := board.outdated():
+            say_note(outdated)
     for name, rows in boards.items():
         if name:
             console().print(printable(f"{name}:"), soft_wrap=True)
