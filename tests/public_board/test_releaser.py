@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import Evaluation
 from arena.public_board import releaser as releasing
 from arena.public_board.instances import MemoryLog, PerRank, PerTeam
@@ -25,6 +26,7 @@ from arena_mechanisms.ladder import Ladder, LadderFree
 from toy_metrics import BlackBoxRmse, PointwiseRmse
 
 N_TEAMS, N_ROWS = 40, 30
+FOUR_ERRORS = np.array([[0.0, 1, 2, 3]])
 
 Read = Callable[[Sequence[int]], npt.NDArray[Any]]
 
@@ -197,6 +199,8 @@ def test_a_history_is_released_again_as_it_was_submitted() -> None:
         (PointwiseRmse(), None, np.sqrt(49 / 3 / 4) / (2 * np.sqrt(7 / 2))),
         # Of two groups with the means 1/2 and 13/2: 3 sqrt(2) and two groups.
         (PointwiseRmse(), np.array([0, 0, 1, 1]), 3 / (2 * np.sqrt(7 / 2))),
+        # Without row values it is drawn, by the seed of the releaser.
+        (BlackBoxRmse(), None, standard_error(BlackBoxRmse(), np.zeros(4), FOUR_ERRORS, 1)),
     ],
 )
 def test_the_standard_error_that_a_mechanism_is_told_is_that_of_the_score(
@@ -212,7 +216,7 @@ def test_the_standard_error_that_a_mechanism_is_told_is_that_of_the_score(
             return Release(evaluation.score, improved=True)
 
     releaser = releaser_of(Asks(), metric=metric, truth=np.zeros(4), clusters=clusters)
-    released = releaser.release(ScoredSubmission(1, "a", np.array([[0.0, 1, 2, 3]])), MemoryLog())
+    released = releaser.release(ScoredSubmission(1, "a", FOUR_ERRORS), MemoryLog())
     assert released is not None
     assert released.release.score == pytest.approx(np.sqrt(7 / 2))
     assert told == [pytest.approx(error)]

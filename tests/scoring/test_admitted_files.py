@@ -12,7 +12,7 @@ import pytest
 from arena.evaluation.predictions import ArrayPredictions
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.scoring import admit
-from arena.scoring.score import _similar
+from arena.scoring.score import _similar, _similar_notes
 from arena.types import Fault, MetricTraits, PredictionKind
 from arena.utils.parallel import NoProgress
 
@@ -89,3 +89,8 @@ def test_of_two_files_one_can_be_a_copy() -> None:
     (pair,) = _similar(store, records, solution)
     assert (pair.identical, pair.teams) == (True, ("t1", "t2"))
     assert _similar(store, records[:1], solution) == ()
+    sentence = "Identical predictions: submission 1 of t1, 2 of t2."
+    for pairs, more in ((20, []), (21, ["1 further pair"]), (1_022, ["1,002 further pairs"])):
+        assert _similar_notes([pair] * pairs) == [sentence] * 20 + [
+            f"Such submissions are in {further} of teams." for further in more
+        ]

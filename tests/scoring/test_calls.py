@@ -96,6 +96,14 @@ class Limited(Mae):
     traits: MetricTraits = field(default_factory=lambda: MetricTraits(time_limit=1.0))
 
 
+class LimitedRows(Limited):
+    """The same with row values: it is not called as a whole."""
+
+    def row_values(self, truth: Any, predictions: Any) -> Any: ...
+
+    def from_mean(self, mean: Any) -> Any: ...
+
+
 class Counted(Limited):
     """A metric of sums over cases."""
 
@@ -149,6 +157,9 @@ def test_calls_of_a_limited_metric_are_announced(
     records: Any = [SimpleNamespace(team=team) for team in "aab"]
     BoardRun._announce(run, records)
     BoardRun._announce(run, [])
+    for quiet in (Mae(), LimitedRows()):
+        run.metric = quiet
+        BoardRun._announce(run, records)
     assert announced == [
         f"mae_of_rows is going to be called {calls:,} times for 3 submissions; for each {parts}."
     ]
