@@ -349,26 +349,26 @@ def test_true_errors_are_integrals_over_a_grid_or_follow_from_the_distance(monke
     """Means one apart in each of d dimensions are sqrt(d) apart: the error is Phi(-sqrt(d) / 2)."""
     for setup, d in (("C", 10), ("D", 20)):
         assert SETUPS[setup].bayes_error == pytest.approx(stats.norm.cdf(-(d**0.5) / 2))
-    monkeypatch.setattr(gaussian_setups, "_STEPS", 400)  # of 4,000
-    for setup, value in (("A", 0.094326), ("B", 0.168839)):
-        assert SETUPS[setup].bayes_error == pytest.approx(value, abs=2e-5)
+    monkeypatch.setattr(gaussian_setups, "_STEPS", 200)  # of 4,000
+    assert SETUPS["A"].bayes_error == pytest.approx(0.094326, abs=1e-4)
 
 
 def test_several_classes_are_resampled_sixty_times_and_two_as_often_as_can_be_afforded(
     monkeypatch,
 ):
-    """Rows of 2 and of 1,999 labels have 3 and 2,000 terms, of which 2,000,000 are affordable.
+    """Rows of 2 and of 16 labels have 3 and 17 terms, of which 2,000 are affordable here.
 
     Above 10,000 labels a bias is simulated, as that of several classes.
     """
     monkeypatch.setattr(dirichlet, "_DRAWS_PER_RESAMPLE", 10)
+    monkeypatch.setattr(dirichlet, "_MOST_TERMS", 2e3)
     for counts, resamples, drawn in (
         ([[2, 1, 1], [0, 3, 1], [1, 2, 1]], 200, 60),
         ([[2, 1, 1], [0, 3, 1], [1, 2, 1]], 7, 7),
-        ([[2, 1], [0, 3]], 300, 300),
-        ([[1_000, 999], [1, 1]], 2_000, 998),
+        ([[9, 7], [1, 1]], 90, 90),
+        ([[9, 7], [1, 1]], 200, 100),
         ([[10_001, 0], [1, 1]], 100, 60),
-        ([[10_000, 0], [1, 1]], 100, 100),
+        ([[10_000, 0], [1, 1]], 100, 50),
     ):
         rows, rng = np.array(counts, dtype=float), np.random.default_rng(0)
         assert len(dirichlet.corrected_resamples(rows, resamples, rng)) == drawn
