@@ -269,6 +269,19 @@ def test_an_audit_lists_submissions_by_team_and_every_other_event(audited: Any) 
     assert lines[-1].startswith("Note it outside this machine")
 
 
+@pytest.mark.parametrize("kind", ["team renamed", "team merged"])
+def test_an_audit_says_that_it_lists_teams_by_the_names_of_that_time(
+    audited: Any, kind: str
+) -> None:
+    def watched(self: Any, *, since: int, watch: Any, compare: Any) -> list[str]:
+        watch(EVENTS[1])
+        watch(replace(EVENTS[-1], kind=kind))
+        return []
+
+    title = audited(audit=watched)[1][0]
+    assert title == "1 submission by team, under the names that the teams had then"
+
+
 def test_an_audit_cuts_names_of_more_than_32_letters(audited: Any) -> None:
     def watched(self: Any, *, since: int, watch: Any, compare: Any) -> list[str]:
         for sequence, team in enumerate(("s" * 32, "t" * 33), start=1):

@@ -18,6 +18,7 @@ from arena.cli.folder import Directory, Wait, borrow_served, find_folder, look_a
 from arena.cli.similar import say_similar
 from arena.competition.exports.receipts import check_hash, missing_hash
 from arena.competition.record.ledger import Ledger
+from arena.competition.record.teams import TEAM_CHANGES
 from arena.config import DATABASE_NAME
 from arena.errors import UsageError
 from arena.evaluation.similar import Comparison, SimilarSubmissions
@@ -331,7 +332,9 @@ def _print_events(seen: _Seen) -> None:
     ]
     if rows:
         n_submissions = sum(counts.total() for counts in seen.teams.values())
+        renamed = any(event.kind in TEAM_CHANGES for event in seen.others)
         title = f"{plural(n_submissions, 'submission')} by team"
+        title += ", under the names that the teams had then" if renamed else ""
         print_table(Table(title, ("team", *statuses, "last (UTC)"), tuple(rows)), console())
     if seen.others or not seen.after:
         _print_decisions(seen.others)
