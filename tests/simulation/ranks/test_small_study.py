@@ -16,12 +16,14 @@ import pytest
 import arena
 import arena_metrics
 import arena_ranking
-from arena.errors import UsageError
+from arena.errors import PluginError, UsageError
 from arena.hookspecs import hookimpl
 from arena.plugin.manager import PluginManager
 from arena.report.rank_simulation import rank_simulation_report
 from arena.simulation.data import TrainingRows
+from arena.simulation.ranks import coverage as coverage_module
 from arena.simulation.ranks import prepare as prepare_module
+from arena.simulation.ranks.coverage import Boards
 from arena.simulation.ranks.outcome import (
     WinFrequency,
     _effective_trials,
@@ -42,6 +44,7 @@ from arena.types import FloatArray
 from arena.utils.parallel import NoProgress
 from arena.utils.tabular import as_json
 from kept import check_kept, check_kept_document
+from study_boards import Accuracy, make_study
 
 TEST_ROWS, COMPETITORS, TESTS = (50, 200), (2, 4), 4
 
@@ -242,6 +245,55 @@ def test_a_study_is_announced_with_its_disk_space(
         "once (here); then 4 tests of 50 and 2,000 rows out of 1,000,000, 1 analysed as boards. "
         f"Disk space: {megabytes} MB in models."
     )
+
+
+def test_ranges_hold_the_true_ranks_and_a_withheld_one_excludes_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two boards the second withholds no range, and misses the best of three models."""
+    truth, predictions = np.zeros(4, dtype=np.intp), np.eye(3, 4, dtype=np.intp)
+    study, numbers = make_study(Accuracy(), truth, predictions, resamples=5), []
+
+    def study_of_test(*_: Any, number: int, competitors: int, **__: Any) -> Any:
+        numbers.append((number, competitors))
+        return study
+
+    ends = iter([([None, 1, 3], [None, 2, None]), ([2, 2, 3], [3, 2, 3])])
+    simultaneous: dict[str, list[int | None]] = {}
+
+    def rank(_: Any) -> Any:
+        low, high = next(ends)
+        simultaneous.update(rank_low=low, rank_high=high)
+        return SimpleNamespace(columns=lambda: dict(simultaneous))
+
+    spread = {"bootstrap_rank_low": [1, 1, 1], "bootstrap_rank_high": [1, 1, 3]}
+    analysis: Any = SimpleNamespace(
+        name="spread", run=lambda *_: SimpleNamespace(columns=dict(spread))
+    )
+    ranker: Any = SimpleNamespace(rank=rank)
+    monkeypatch.setattr(coverage_module, "_study", study_of_test)
+    nothing: Any = None
+    settings = Boards(boards=2, resamples=5, level=0.9, seed=1, workers=1)
+    true = np.array([0.9, 0.8, 0.7])
+
+    def covered() -> Any:
+        return coverage_module.coverage(
+            nothing, Accuracy(), ranker, analysis, folder=nothing, true=true, test_rows=4,
+            settings=settings,
+        )  # fmt: skip
+
+    (whole, bootstrapped), first = covered()
+    assert numbers == [(0, 3), (1, 3)]
+    assert (whole.kind, whole.all_ranks, whole.best, whole.each) == ("intervals", 0.5, 0.5, 5 / 6)
+    assert (bootstrapped.kind, bootstrapped.all_ranks, bootstrapped.best) == ("spread", 0.0, 1.0)
+    assert (bootstrapped.each, bootstrapped.boards, bootstrapped.level) == (2 / 3, 2, 0.9)
+    low, high = first.ranges["intervals"]
+    assert (low.tolist(), high.tolist()) == ([1, 1, 3], [3, 2, 3])
+    assert (first.true_ranks.tolist(), first.ranks.tolist()) == ([1, 2, 3], [1, 1, 1])
+    del spread["bootstrap_rank_high"]
+    ends = iter([([1, 1, 1], [1, 1, 1])])
+    with pytest.raises(PluginError, match="'spread' delivers no bootstrap_rank_high"):
+        covered()
 
 
 def test_figures_of_wins_are_kept() -> None:
