@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arena.plugin.manager import PluginManager
 from arena.simulation.data import _log_odds
 from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.types import PredictionKind
@@ -61,6 +62,23 @@ def test_the_best_constant(
     assert best_constant_score(metric, truth, n_classes) == (
         None if best is None else pytest.approx(best)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "n_classes", "best"),
+    [
+        # The constant is the share of each class: 1/4 and 3/4, or 1/4, 1/4 and 1/2.
+        ("brier", LABELS, 2, 1 / 4 * (3 / 4) ** 2 + 3 / 4 * (1 / 4) ** 2),
+        ("log_loss", LABELS, 2, -np.log(0.25) / 4 - 3 * np.log(0.75) / 4),
+        ("log_loss", np.array([0, 1, 2, 2]), 3, 1.5 * np.log(2)),
+        ("average_precision", LABELS, 2, 0.75),
+    ],
+)
+def test_the_best_constant_probability_is_that_of_the_rows(
+    name: str, truth: Any, n_classes: int, best: float
+) -> None:
+    metric: Any = PluginManager().metrics.resolve(name)
+    assert best_constant_score(metric, truth, n_classes) == pytest.approx(best)
 
 
 def test_a_weight_counts_a_row_as_often() -> None:

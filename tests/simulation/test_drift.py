@@ -49,6 +49,15 @@ def test_training_rows_and_public_rows_drift():
     assert distance(data.test[public], data.test[~public]) > 5
 
 
+def test_a_feature_that_does_not_vary_divides_nothing():
+    """The larger values come first where they move along the drawn direction backwards."""
+    rows = np.stack([np.arange(6.0)[::-1], np.ones(6)], axis=1)
+    weight, _ = np.random.default_rng(0).standard_normal(2)
+    assert weight > 0  # so the first part has the smallest values, 0 and 1
+    first, second = divide_with_drift(rows, 2, 1.0, np.random.default_rng(0))
+    assert (first.tolist(), second.tolist()) == ([4, 5], [0, 1, 2, 3])
+
+
 def test_the_rows_of_a_seed_are_the_kept_ones():
     world = synthetic_world(Sizes(4, 2, 12), seed=1)
     chance = world.population.chance

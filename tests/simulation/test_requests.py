@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -237,3 +239,17 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> N
     assert (opened, request) == (competition, CompetitionPlanRequest(**fields))
     with pytest.raises(UsageError):
         request_of(pilot.plan, competition, "f")
+
+
+@pytest.mark.parametrize(
+    ("function", "request_type"),
+    [(ranks.simulate_ranks, RanksRequest), (simulate.simulate, SimulationRequest)],
+)
+def test_functions_have_the_defaults_of_their_requests(function: Any, request_type: Any) -> None:
+    defaults = {field.name: field.default for field in fields(request_type)}
+    parameters = inspect.signature(function).parameters
+    shared = parameters.keys() & defaults.keys() - {"mechanisms"}  # of which () is none
+    assert len(shared) > 15
+    assert {name: parameters[name].default for name in shared} == {
+        name: defaults[name] for name in shared
+    }

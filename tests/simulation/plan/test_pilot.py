@@ -207,7 +207,10 @@ def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
 
 def test_the_first_five_rejected_files_are_named_and_the_others_counted() -> None:
     files: Any = [
-        SimpleNamespace(file=f"f{n}\t", faults=[SimpleNamespace(message=f"Fault {n}.")] * (n != 1))
+        SimpleNamespace(
+            file=f"f{n}\t",
+            faults=[SimpleNamespace(message=f"Fault {n}{part}") for part in ".,"[: 2 * (n != 1)]],
+        )
         for n in range(7)
     ]
     named = [f"f{n}\\t is rejected and left out: Fault {n}." for n in (0, 2, 3, 4)]
