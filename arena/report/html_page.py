@@ -7,10 +7,14 @@ fetched. All text from outside passes through one function that makes it printab
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.metadata import version
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +24,7 @@ from arena.report.chart_files import svg
 from arena.report.embed import as_script_data, every_chart, fetches, prepared
 from arena.report.model import Report
 from arena.types import Chart, Section, Table
+from arena.utils.atomic_write import atomic_write
 from arena.utils.text import printable
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FOLDER = Path(__file__).parent / "template"
+_COMPILED = Path(cache_from_source(__file__)).parent
 _EXPORTS = "window.vegaEmbed = vegaEmbed;"
 # Vega-Lite logs advice for chart authors; readers of a report do not need it.
 _QUIET_CONSOLE = "Object.assign(Object.create(console), { warn() {} })"
@@ -139,10 +145,22 @@ def _script(*, with_charts: bool) -> str:
 
 @cache
 def _vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, which takes seconds to put together."""
-    import vl_convert
+    """Return Vega, Vega-Lite and Vega-Embed as one script.
 
-    bundle: str = vl_convert.javascript_bundle(_EXPORTS)
+    Putting them together takes 1.5 s of every process. So they are kept beside the compiled modules
+    of this package: who can write there can change the package itself.
+    """
+    exports = hashlib.sha256(_EXPORTS.encode()).hexdigest()[:8]
+    kept = _COMPILED / f"vega-{version('vl-convert-python')}-{exports}.js"
+    try:
+        bundle = kept.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        import vl_convert
+
+        bundle = vl_convert.javascript_bundle(_EXPORTS)
+        if not sys.dont_write_bytecode:
+            with contextlib.suppress(OSError):  # also where the package is installed read-only
+                atomic_write(kept, bundle.encode(), mode=0o644)
     return re.sub("</(?=script)", r"<\\/", bundle, flags=re.IGNORECASE)
 
 

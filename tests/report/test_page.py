@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pytest
+import vl_convert
 from rich.console import Console
 
 from arena import Competition, PluginManager, score
@@ -21,7 +23,7 @@ from arena.competition.boards import kept_board
 from arena.competition.record.combined_boards import _ANALYSIS
 from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
-from arena.report import Report, board_report, page, public_report
+from arena.report import Report, board_report, html_page, page, public_report
 from arena.report import plugin as builtin_plugin
 from arena.report.board_sections import board_sections
 from arena.report.boards import private_board
@@ -119,6 +121,44 @@ def test_nothing_is_fetched_and_no_other_script_runs(html: str) -> None:
     assert not re.findall(r"""(?:src|href|action)=["'](?!data:image/svg|#)""", outside_of_scripts)
     assert "@import" not in outside_of_scripts
     assert "url(" not in outside_of_scripts
+
+
+def test_vega_is_put_together_once_for_all_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_together: list[str] = []
+    exports, others = html_page._EXPORTS, "window.other = vegaEmbed;"
+    bundle = exports + "\r\n// \N{SNOWMAN}\n"
+    monkeypatch.setattr(html_page, "_COMPILED", tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+    def put_one_together(exports: str) -> str:
+        put_together.append(exports)
+        return bundle
+
+    monkeypatch.setattr(vl_convert, "javascript_bundle", put_one_together)
+    scripts = [html_page._vega.__wrapped__() for _ in range(2)]
+    assert scripts == [bundle, bundle]
+    assert put_together == [exports]
+    (kept,) = tmp_path.iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o644
+    kept.write_bytes(b"\xff")  # damaged
+    assert html_page._vega.__wrapped__() == bundle
+    monkeypatch.setattr(html_page, "_EXPORTS", others)
+    assert html_page._vega.__wrapped__() == bundle
+    assert put_together == [exports, exports, others]
+
+
+@pytest.mark.parametrize("refused", ["no compiled modules", "read-only"])
+def test_a_report_is_written_where_vega_cannot_be_kept(
+    refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", refused == "no compiled modules")
+    folder = tmp_path if refused == "no compiled modules" else tmp_path / "missing"
+    monkeypatch.setattr(html_page, "_COMPILED", folder)
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda _: "let vega;</Script>")
+    assert html_page._vega.__wrapped__() == "let vega;<\\/Script>"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
