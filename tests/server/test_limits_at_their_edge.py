@@ -241,6 +241,16 @@ def test_an_intake_knows_private_answers_drops_checks_and_continues_numbers(tmp_
     intake.close()
 
 
+def test_the_version_of_a_queue_changes_with_what_another_process_stores(tmp_path: Path) -> None:
+    reading, writing = (Intake(tmp_path / "intake.sqlite") for _ in range(2))
+    before = reading.version()
+    assert reading.version() == before
+    writing.append(competition="c", team="t", member="m", kind="submit", payload={})
+    assert reading.version() != before
+    for intake in (reading, writing):
+        intake.close()
+
+
 def announcement(number: int, text: str) -> Announcement:
     return Announcement(number, text, NOW)
 
