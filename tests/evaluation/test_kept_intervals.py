@@ -100,9 +100,9 @@ def test_intervals_of_every_score(study_of: StudyMaker, rows: str) -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_intervals_of_means_over_tasks(study_of: StudyMaker, *, grouped: bool) -> None:
-    """Tasks of 40 and 80 rows; or of as many groups, of which every third one has two rows."""
+    """Tasks of 40 and 80 rows; or of as many groups, of which half of the 40 have two rows."""
     task_of_unit = (np.arange(120) % 3 > 0).astype(np.intp)
-    units = np.repeat(np.arange(120), 1 + (np.arange(120) % 3 == 1)) if grouped else np.arange(120)
+    units = np.repeat(np.arange(120), 1 + (np.arange(120) % 6 == 0)) if grouped else np.arange(120)
     tasks, n = task_of_unit[units], len(units)
     solution = Solution(
         id_column="id",
