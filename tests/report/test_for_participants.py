@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from arena.config import Settings
+from arena.plugin.manager import PluginManager
+from arena.report.competition import public_competition_report
 from arena.report.for_participants import (
     facts_for_participants,
     how_to_submit,
@@ -151,3 +153,34 @@ def test_how_to_submit_says_how_often_and_where(
     section = how_to_submit(view)  # type: ignore[arg-type]
     assert section.title == "How to submit"
     assert section.text.split("\n\n") == ["A file of ids, as the sample.", *paragraphs]
+
+
+def test_the_public_board_says_what_orders_equal_scores_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("arena.report.for_participants.sample_note", lambda *_: "A file.")
+    row = {"rank": 1, "score": 0.25, "submission": 1, "baseline": False}
+    standings = [
+        {**row, "team": "ant", "n_submissions": 3},
+        {**row, "team": "bee", "n_submissions": 2},
+    ]
+    view = competition(
+        settings=Settings.of(metric="mae", secondary="rmse", ties="secondary", decimals=3),
+        manager=PluginManager(),
+        board_metric="mae",
+        leaderboard=lambda: standings,
+        last_entries=dict,
+        solution=None,
+    )
+    report = public_competition_report(view, sections=False)
+    assert report.facts[:3] == (
+        ("Metric", "mae (smaller is better)"),
+        ("Teams on the public board", "2"),
+        ("Their submissions", "5"),
+    )
+    (board,) = report.boards
+    assert board.notes == (
+        "Teams with the same score share a rank; the final board orders them by rmse.",
+    )
+    (scores,) = (column.cells for column in board.columns if column.title == "score")
+    assert scores == ("0.250", "0.250")
