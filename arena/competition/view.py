@@ -580,7 +580,7 @@ class CompetitionView:
 
     @property
     def empty_board_sentence(self) -> str:
-        """Why an empty public board shows no score yet, and what the organiser can do."""
+        """Why an empty public board shows no score, and what the organiser can do."""
         return empty_board_sentence(self._board)
 
     def private_leaderboard(self, *, board: str | None = None) -> list[dict[str, Any]]:

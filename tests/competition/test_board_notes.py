@@ -227,14 +227,18 @@ def test_a_board_without_a_score_says_what_it_waits_for() -> None:
     )
     no_row = "No row is public: no score is shown before the result is published."
     no_file = "No score was released yet: send a first file by `arena submit`."
+    disqualified = "No score is shown: every accepted submission is disqualified."
     private, public = (np.array([usage] * 2, np.uint8) for usage in (Usage.PRIVATE, Usage.PUBLIC))
-    for labelled, phases, usage, n_public, sentence in (
-        (0, {}, public, 2, no_label),
-        (1, {}, private, 1, no_file),
-        (None, {}, private, 1, no_file),  # without phases, the stored number of public rows counts
-        (None, {}, public, 0, no_row),
-        (None, {"dev": None}, public, 0, no_file),
-        (None, {"dev": None}, private, 1, no_row),
+    for labelled, phases, usage, n_public, accepted, ranked, sentence in (
+        (0, {}, public, 2, (), (), no_label),
+        (1, {}, private, 1, (), (), no_file),
+        # Without phases, the stored number of public rows counts.
+        (None, {}, private, 1, (), (), no_file),
+        (None, {}, public, 0, (), (), no_row),
+        (None, {"dev": None}, public, 0, (), (), no_file),
+        (None, {"dev": None}, private, 1, (), (), no_row),
+        (None, {}, public, 1, (1, 2), (), disqualified),
+        (None, {}, public, 1, (1, 2), (2,), no_file),
     ):
         pending = None if labelled is None else SimpleNamespace(n_rows=labelled)
         outline = SimpleNamespace(n_public=n_public)
@@ -243,6 +247,10 @@ def test_a_board_without_a_score_says_what_it_waits_for() -> None:
             with_phases=SimpleNamespace(phase=phases),
             solution=SimpleNamespace(usage=usage),
             store=SimpleNamespace(solution_outline=lambda outline=outline: outline),
+            ledger=SimpleNamespace(
+                accepted_teams=lambda accepted=accepted: dict.fromkeys(accepted, "a"),
+                sequence=lambda ranked=ranked: dict.fromkeys(ranked, "a"),
+            ),
         )
         assert board_notes.empty_board_sentence(state) == sentence
 

@@ -46,7 +46,7 @@ def board_notes(state: CompetitionState, standings: Sequence[Mapping[str, Any]])
 
 
 def empty_board_sentence(state: CompetitionState) -> str:
-    """Return why no score was released yet, and what the organiser can do."""
+    """Return why no score is shown, and what the organiser can do."""
     pending = state.pending_labels("public")
     if pending is not None and not pending.n_rows:
         return (
@@ -61,6 +61,8 @@ def empty_board_sentence(state: CompetitionState) -> str:
     )
     if not n_public:
         return "No row is public: no score is shown before the result is published."
+    if state.ledger.accepted_teams() and not state.ledger.sequence():
+        return "No score is shown: every accepted submission is disqualified."
     return "No score was released yet: send a first file by `arena submit`."
 
 

@@ -36,7 +36,7 @@ from arena.server.web import (
     settings_pages,
 )
 from arena.server.web.body import announces_more, receive, whole_number
-from arena.server.web.call import Call
+from arena.server.web.call import Call, nothing_to_publish
 from arena.server.web.documents import (
     answer_row,
     fault_line,
@@ -556,7 +556,7 @@ async def _withdraw_announcement(call: Call, body: models.OldAnnouncement) -> re
 async def _next_result(call: Call) -> Response:
     document = call.competition.published.document("next result")
     if document is None:
-        raise Problem(404, "There is no private board to publish: finalize after the deadline.")
+        raise nothing_to_publish()
     return Response(document.body, media_type="application/json")
 
 

@@ -140,6 +140,17 @@ def rules_not_accepted() -> Problem:
     )
 
 
+def nothing_to_publish() -> Problem:
+    """Return the problem of an organiser who asks for a private board that there is not."""
+    return Problem(
+        404,
+        _(
+            "There is no private board to publish: finalize after the deadline, and again after a "
+            "decision."
+        ),
+    )
+
+
 def may_download(call: Call) -> bool:
     """Return whether the sender may download the files of the competition."""
     access, person = call.competition.limits.files, call.person

@@ -32,7 +32,7 @@ from arena.server.web import (
     team_pages,
 )
 from arena.server.web.body import check_confirmed, read_fields, read_many, receive, whole_number
-from arena.server.web.call import Call, may_download
+from arena.server.web.call import Call, may_download, nothing_to_publish
 from arena.server.web.cookies import cookies_of
 from arena.server.web.documents import request_state
 from arena.server.web.feed import atom
@@ -300,13 +300,7 @@ async def _next_result(call: Call) -> Response:
     """Show the organiser the private board before it is published."""
     document, _etag = call.competition.held("next result", lambda result: result.json())
     if document is None:
-        raise Problem(
-            404,
-            _(
-                "There is no private board to publish: finalize after the deadline, and again "
-                "after a decision."
-            ),
-        )
+        raise nothing_to_publish()
     return _result_page(call, document, seen=actions.seen(call))
 
 
