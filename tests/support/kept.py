@@ -18,6 +18,7 @@ from arena.utils.tabular import as_json
 
 FOLDER = Path(__file__).parents[1] / "kept"
 _LONG = 60
+_LEFT_BY_ROUNDING = 1e-9
 
 
 def check_kept(name: str, text: str) -> None:
@@ -41,9 +42,12 @@ def masked(text: str) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """Return a document with numbers of five digits, in which machines agree."""
+    """Return a document with numbers of five digits, in which machines agree.
+
+    What is left of 0 by rounding differs between them.
+    """
     if isinstance(value, float):
-        return float(f"{value:.5g}")
+        return 0.0 if abs(value) < _LEFT_BY_ROUNDING else float(f"{value:.5g}")
     if isinstance(value, dict):
         return {key: shortened(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
