@@ -14,7 +14,6 @@ import pytest
 
 from arena.errors import StoreFormatError
 from arena.store import Store
-from arena.store import derived as derived_tables
 from arena.store.database import connect, table_statements
 from arena.store.schema import MADE, NEVER_MADE, Catalog
 
@@ -185,20 +184,3 @@ def test_a_file_reads_no_other_file_and_no_variable(copied: Path, tmp_path: Path
         for query in (f"FROM read_text('{tmp_path}/secret.txt')", "FROM meta_of_python"):
             with pytest.raises(duckdb.Error):
                 connection.execute(query)
-
-
-def test_the_audit_reads_the_board_by_the_query_of_the_board(
-    made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = []
-    original = derived_tables.best_releases
-
-    def counted(*arguments: object, **keys: object) -> object:
-        calls.append(keys)
-        return original(*arguments, **keys)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(derived_tables, "best_releases", counted)
-    with connect(made, read_only=True) as connection:
-        derived_tables.select_standings(connection, 1, greater_is_better=True)
-        assert len(calls) == 1
-        assert derived_tables.changed_tables(connection) == []

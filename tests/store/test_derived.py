@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from arena.public_board.instances import InstanceRelease, MemoryLog
 from arena.store import Incoming, Standing, Store, Transaction
+from arena.store import derived as derived_tables
 from arena.store.repair import repair
 from arena.types import FloatArray, Release
 from submit_work import make_solution
@@ -61,6 +63,26 @@ def edit(store: Store, query: str) -> None:
 def standings(store: Store, *, greater_is_better: bool, excluded: tuple[int, ...] = ()) -> object:
     records = store.standings(1, greater_is_better=greater_is_better, excluded=excluded)
     return sorted(records, key=lambda record: record.team)
+
+
+def test_the_audit_reads_the_board_by_the_query_of_the_board(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[int, bool, bool]] = []
+    original = derived_tables.best_releases
+
+    def counted(cursor: Any, epoch: int, phase: str, **keys: Any) -> Any:
+        calls.append((epoch, keys["greater_is_better"], keys.get("computed", False)))
+        return original(cursor, epoch, phase, **keys)
+
+    monkeypatch.setattr(derived_tables, "best_releases", counted)
+    with Store.open(path) as store:
+        standings(store, greater_is_better=True)
+        assert calls == [(1, True, False)]
+        assert store.changed_tables() == []
+    # In both directions, since the database does not hold that of the metric.
+    both = [(direction, computed) for direction in (True, False) for computed in (False, True)]
+    assert sorted(calls[1:]) == sorted((epoch, *row) for epoch in (1, 3) for row in both)
 
 
 def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: Path) -> None:

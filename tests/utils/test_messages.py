@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,12 @@ def pair() -> Iterator[Pair]:
     yield pair
     for end in (pair.own, pair.other, pair.file):
         end.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such files")
+def test_what_processes_share_is_in_memory(pair: Pair) -> None:
+    opened = Path(f"/proc/self/fd/{pair.file.fileno()}")
+    assert str(opened.readlink()) == "/memfd:arena (deleted)"
 
 
 @pytest.mark.parametrize(
