@@ -85,7 +85,7 @@ class Store:
         self._kinds_until: tuple[int, frozenset[str]] = (0, frozenset())
         """The kinds of the events up to a sequence."""
         self._times: TimeCheck | None = None
-        """Of the events since :meth:`watch_times`; None: nobody watches."""
+        """Checks the times of new events once :meth:`watch_times` was called; None before."""
 
     @classmethod
     def open(

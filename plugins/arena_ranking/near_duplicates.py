@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray, IntArray
+from arena.utils.components import component_numbers
 from arena_ranking.differences import FEW_ROWS
 
 NEAR_DUPLICATE_CORRELATION = 0.99
@@ -55,14 +56,7 @@ def near_duplicates(
         for start in range(0, m, _BLOCK)
     ]
     first, second = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
-    if (first == second).all():
-        return []  # without the import
-
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(m, m))
-    _, group = connected_components(graph, directed=False)
+    group = component_numbers(first, second, m)
     sizes = np.bincount(group)
     return [np.flatnonzero(group == number) for number in np.flatnonzero(sizes > 1)]
 

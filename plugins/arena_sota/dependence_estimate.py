@@ -15,6 +15,7 @@ from arena.errors import UsageError
 from arena.evaluation.levels import check_level
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.utils.components import component_numbers
 from arena.utils.tabular import Tabular
 
 COPIES = 0.95
@@ -290,14 +291,7 @@ def _groups_of(links: list[npt.NDArray[np.intp]], m: int) -> IntArray:
     common = keys[0]
     for other in keys[1:]:
         common = np.intersect1d(common, other)
-    if not len(common):
-        return np.arange(m)  # without the import
-
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(common)), (common // m, common % m)), shape=(m, m))
-    _, labels = connected_components(graph, directed=False)
+    labels = component_numbers(common // m, common % m, m)
     _, first = np.unique(labels, return_index=True)
     order = np.argsort(first)
     renamed = np.empty_like(order)

@@ -300,9 +300,9 @@ def test_wrong_rows_are_counted_in_every_block():
     ):
         shares[:] = 0.5
         shares[wrong] = -1
-        said = refusal_of(InputError, from_soft_labels, shares)
-        assert said is not None
-        assert said.startswith(listed)
+        message = refusal_of(InputError, from_soft_labels, shares)
+        assert message is not None
+        assert message.startswith(listed)
 
 
 @pytest.mark.parametrize(

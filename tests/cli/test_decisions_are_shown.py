@@ -88,6 +88,6 @@ def test_who_submits_for_a_disqualified_team_is_told_so(tmp_path: Path) -> None:
         competition.submit(scenario.file(1), "a")
         competition.disqualify_team("a", "two accounts")
     for team, is_told in (("a", True), ("b", False)):
-        sent = run_here("submit", scenario.file(2), "--team", team, cwd=scenario.folder)
-        told = f"The team {team} is disqualified (two accounts): its submissions do not count."
-        assert (told in " ".join(sent.stderr.split())) is is_told
+        submitted = run_here("submit", scenario.file(2), "--team", team, cwd=scenario.folder)
+        note = f"The team {team} is disqualified (two accounts): its submissions do not count."
+        assert (note in " ".join(submitted.stderr.split())) is is_told

@@ -556,8 +556,8 @@ def test_commands_for_the_final_result_call_and_print_as_kept(commands: Recorded
         ],
         "[b]speed": [{"rank": None, "team": "a", "submission": 4}],
     }  # fmt: skip
-    shown = {"private_leaderboards": boards, "publication_warnings": ["[b]Wait."]}
-    commands.run("winners", **shown, outdated="[b]Finalize again.")
+    published_results = {"private_leaderboards": boards, "publication_warnings": ["[b]Wait."]}
+    commands.run("winners", **published_results, outdated="[b]Finalize again.")
     commands.run(
         "winners --phase one", private_leaderboards={}, publication_warnings=[], outdated=None
     )

@@ -273,10 +273,10 @@ def test_rows_of_the_leader_at_the_bound_are_counted(
     monkeypatch.setattr(board_notes, "find_mechanism", lambda *_: None)
     monkeypatch.setattr(board_notes, "clip_of", lambda _: bounds)
     predictions = ArrayPredictions(np.array([[0.0, 1.0, -2.0, 3.0]]))
-    asked: list[Any] = []
+    read_blocks: list[Any] = []
 
     def read(submissions: list[int], *, rows: Any) -> Any:
-        asked.append((submissions, rows.tolist()))
+        read_blocks.append((submissions, rows.tolist()))
         return predictions
 
     state: Any = SimpleNamespace(
@@ -289,6 +289,6 @@ def test_rows_of_the_leader_at_the_bound_are_counted(
         f"The board shows a bounded metric: {share} of the public rows of the leading submission, "
         "7 of Ants, are at the bound. The final board has no bound.",
     )
-    assert asked == [([7], [True] * 4 + [False])]
+    assert read_blocks == [([7], [True] * 4 + [False])]
     state.solution = replace(solution, targets=(Target("y", None),) * 2)
     assert board_notes.board_notes(state, [leader]) == ()

@@ -517,7 +517,7 @@ def test_submissions_have_the_rows_that_were_there_before_them() -> None:
 
 
 def test_a_rebuilt_board_releases_the_scores_that_its_event_lists() -> None:
-    sent = [
+    submission_events = [
         event_of(number, "submission", {"submission": number, "team": f"t{number}", "file": "f",
                                         "status": "accepted", "released": 0.1 * number, **more})
         for number, more in ((1, {}), (2, {"source": 1}), (3, {"late": True, "phase": "dev"}),
@@ -526,13 +526,13 @@ def test_a_rebuilt_board_releases_the_scores_that_its_event_lists() -> None:
     epoch = event_of(5, "epoch", {"released": [[1, 0.5], [3, 0.25]]})
     rebuilt = event_of(6, REBUILT, {"released": [[1, None], [4, 0.75]], "sources": [[3, 1]]})
     for events, released, sources in (
-        (sent, [0.1, 0.2, 0.3, None], [1, 1, 3, None]),
-        ([*sent, epoch], [0.5, None, 0.25, None], [1, None, 3, None]),
-        ([*sent, epoch, rebuilt], [None, None, 0.25, 0.75], [None, None, 1, 4]),
+        (submission_events, [0.1, 0.2, 0.3, None], [1, 1, 3, None]),
+        ([*submission_events, epoch], [0.5, None, 0.25, None], [1, None, 3, None]),
+        ([*submission_events, epoch, rebuilt], [None, None, 0.25, 0.75], [None, None, 1, 4]),
     ):
         rows = claims.recorded_submissions(events).values()
         assert [row["released"] for row in rows] == pytest.approx(released)
         assert [row["source"] for row in rows] == sources
         assert [row["late"] for row in rows] == [False, False, True, False]
-    counting = claims.counting_teams(claims.recorded_submissions(sent))
+    counting = claims.counting_teams(claims.recorded_submissions(submission_events))
     assert counting == {"": {"t1", "t2", "t4"}}  # that of the phase dev was late

@@ -255,19 +255,19 @@ def test_a_stored_board_says_what_it_is_older_than(
         ),
         clock=lambda: NOW,
     )  # fmt: skip
-    sent = [SimpleNamespace(submission=number, received=LATER[minute])
+    records = [SimpleNamespace(submission=number, received=LATER[minute])
             for number, minute in ((1, 0), (4, 8), (5, 7))]  # fmt: skip
     usual = {
         "finals": {"a": (1,), "b": (2,)},
         "unranked": [SimpleNamespace(submission=3, received=LATER[0])],
         "brackets": {"new": (names.get("a", "a"),)},
     }
-    given = {**usual, **counted}
+    counted_now = {**usual, **counted}
     counts = SimpleNamespace(
-        records=sent,
-        unranked=given["unranked"],
-        roster=SimpleNamespace(brackets=given["brackets"]),
-        finals_document={team: list(numbers) for team, numbers in given["finals"].items()},
+        records=records,
+        unranked=counted_now["unranked"],
+        roster=SimpleNamespace(brackets=counted_now["brackets"]),
+        finals_document={team: list(numbers) for team, numbers in counted_now["finals"].items()},
     )
     reason = outdated_board.reason_outdated(state, lambda: counts, board_of(), "digest")  # type: ignore[arg-type,return-value]
     expected = None if mark is None else Mark(LATER[mark[0]], mark[1])

@@ -51,8 +51,8 @@ def test_private_scores_by_other_metrics_are_columns_of_the_final_board(scenario
 
 
 def test_a_secondary_metric_must_suit_the_submissions(scenario: Scenario) -> None:
-    said = r"competition.toml: \[metric\] secondary: accuracy scores label, but submissions"
-    with pytest.raises(InputError, match=said):
+    message = r"competition.toml: \[metric\] secondary: accuracy scores label, but submissions"
+    with pytest.raises(InputError, match=message):
         scenario.create(metric="roc_auc", secondary="accuracy")
     assert not scenario.folder.exists()
 

@@ -205,6 +205,6 @@ def test_the_last_of_several_published_boards_is_shown_without_a_version(
     )
     view: Any = SimpleNamespace(_board="board", leaderboard=lambda *, live: f"live: {live}")
     for version, position in ((None, 2), (1, 0), (3, 2)):
-        shown = CompetitionView.published_private_leaderboard(view, version)
-        assert shown == (published[position], "live: True")
+        board = CompetitionView.published_private_leaderboard(view, version)
+        assert board == (published[position], "live: True")
     assert CompetitionView.published_private_leaderboard(view, 4) is None

@@ -131,12 +131,12 @@ def test_repetitions_that_were_kept_are_not_played_again(
     monkeypatch.setattr(campaign, "digest_of", digest_of)
     make_rows = partial(synthetic_rows, metric_named("accuracy"), 40, 40, 2)
     mechanisms = {name: mechanism_named(name) for name in ("kaggle", "full")}
-    found = "repetitions are already done: an interrupted command kept them."
+    kept_note = "repetitions are already done: an interrupted command kept them."
     rows_of: dict[int, Any] = {}
     for attacks, seed, n_played, messages in (
         (["boosting"], 0, 4, []),
-        (["boosting"], 0, 0, [f"4 of 4 {found}"]),
-        (["boosting", "copycat"], 0, 4, [f"4 of 8 {found}"]),
+        (["boosting"], 0, 0, [f"4 of 4 {kept_note}"]),
+        (["boosting", "copycat"], 0, 4, [f"4 of 8 {kept_note}"]),
         (["boosting"], 1, 4, []),
     ):
         progress, before = CountedProgress(), len(seeds)
@@ -396,12 +396,12 @@ def test_a_study_of_a_competition_has_its_rows_metric_and_public_board(
         yield opened
 
     monkeypatch.setattr("arena.cli.folder.look_at_competition", look)
-    asked = {**ASKED, "attacks": "boosting", "submissions": 6, "repeats": 2, "seed": 4}
+    options = {**ASKED, "attacks": "boosting", "submissions": 6, "repeats": 2, "seed": 4}
     for chosen, mechanisms, scope in (
         ({"mechanisms": None, "scope": None}, ["ladder(eta=0.1)"], "competition"),
         ({"mechanisms": "full, kaggle", "scope": "team"}, ["full", "kaggle"], "team"),
     ):
-        study = prepare(AttackRequest(**{**asked, **chosen}), Path("c"), 2.5, manager())
+        study = prepare(AttackRequest(**{**options, **chosen}), Path("c"), 2.5, manager())
         assert [*study.mechanisms] == mechanisms
         assert study.campaign.settings == BoardSettings(6, scope)
         assert (study.campaign.seed, study.campaign.repeats, study.metric) == (4, 2, "accuracy")
@@ -409,7 +409,7 @@ def test_a_study_of_a_competition_has_its_rows_metric_and_public_board(
         assert study.example.hidden_truth.tolist() == [0, 1]
         assert (study.synthetic, study.example.n_classes) == (False, 2)
     for option, value in (("rows", 9), ("total_rows", 9), ("classes", 2), ("metric", "mae")):
-        request = AttackRequest(**{**asked, option: value})
+        request = AttackRequest(**{**options, option: value})
         with pytest.raises(UsageError, match=f"^--{option.replace('_', '-')} comes from the compe"):
             prepare(request, Path("c"), 2.5, manager())
 

@@ -135,11 +135,11 @@ def test_the_model_with_the_best_released_score_is_sent_last(
     metric: Any, scores: tuple[float, ...], best: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     predictions = np.arange(6.0).reshape(3, 2)
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def predicted(_: LightGBMSearch, *arguments: Any) -> Any:
-        asked.append(arguments)
-        return predictions[len(asked) - 1]
+        calls.append(arguments)
+        return predictions[len(calls) - 1]
 
     monkeypatch.setattr(LightGBMSearch, "predictions", predicted)
     participation: Any = SimpleNamespace(
@@ -154,9 +154,9 @@ def test_the_model_with_the_best_released_score_is_sent_last(
             assert player.finish().prediction.tolist() == [0.0, 1.0]  # the only one, unscored
         player.receive(Feedback(score, None))
     assert player.finish().prediction.tolist() == predictions[best].tolist()
-    assert {arguments[0] is participation.training for arguments in asked} == {True}
-    assert {arguments[2] for arguments in asked} == {"features"}
-    assert len({repr(arguments[3]) for arguments in asked}) == len(scores)
+    assert {arguments[0] is participation.training for arguments in calls} == {True}
+    assert {arguments[2] for arguments in calls} == {"features"}
+    assert len({repr(arguments[3]) for arguments in calls}) == len(scores)
 
 
 def test_a_search_needs_rows_to_train_on() -> None:

@@ -139,7 +139,7 @@ def said_of(metric: Any, data: Solution, block: Any) -> dict[str, Any]:
     predictions = ArrayPredictions(block)
     fixed = draw_resamples(N, 2, 0, strata=data.tasks).weights
     counts = np.random.default_rng(2).integers(1, 4, size=(N, 2)).astype(np.uint8)
-    said = {
+    document = {
         "name": metric.name,
         "larger is better": metric.greater_is_better,
         "range": [list(metric.traits.score_range), metric.traits.row_range],
@@ -151,8 +151,8 @@ def said_of(metric: Any, data: Solution, block: Any) -> dict[str, Any]:
     if isinstance(metric, HasInfluenceValues | HasRowValues):
         influence = influence_values(metric, data.truth, block)
         assert influence is not None
-        said["influence"] = influence[:, [0, 40, 80]]
-    return as_json(said)  # type: ignore[no-any-return]
+        document["influence"] = influence[:, [0, 40, 80]]
+    return as_json(document)  # type: ignore[no-any-return]
 
 
 def test_all_that_combinations_say_is_kept() -> None:

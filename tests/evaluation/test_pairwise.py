@@ -59,9 +59,9 @@ def test_a_single_shared_case_is_compared_and_none_is_not() -> None:
     values = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, 9.0]])
     for ratios, scores in ((False, [-1.0, -2 / 3, 2.0]), (True, [3**-0.5, (5 / 3) ** (1 / 3)])):
         metric = PairwiseSkill("skill", False, values, ratios)
-        found = [metric.score(np.zeros(2), row) for row in values]
+        skill_scores = [metric.score(np.zeros(2), row) for row in values]
         # The first with itself and the second; the second with all three: 2, 0 and 5 - 9.
-        assert found[: len(scores)] == pytest.approx(scores)
+        assert skill_scores[: len(scores)] == pytest.approx(scores)
     alone = PairwiseSkill("skill", False, np.array([[1.0, np.nan]]), ratios=False)
     assert np.isnan(alone.score(np.zeros(2), np.array([np.nan, 1.0])))
 

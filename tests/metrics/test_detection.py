@@ -75,11 +75,19 @@ def test_a_detection_of_a_crowd_counts_neither_as_correct_nor_as_wrong() -> None
     context = RowContext("id", pa.array(["a"]), names, (*names[:-1], "score"))
     metric = MeanAveragePrecision().for_rows(context)
     truth = [["cat", "cat"], ["0", "20"], ["0", "20"], ["10", "40"], ["10", "40"], ["0", "1"]]
-    sent = [["cat", "cat"], ["0", "21"], ["0", "21"], ["10", "30"], ["10", "30"], ["0.5", "0.9"]]
+    predictions = [
+        ["cat", "cat"],
+        ["0", "21"],
+        ["0", "21"],
+        ["10", "30"],
+        ["10", "30"],
+        ["0.5", "0.9"],
+    ]
     for box_of_first, precision in (("10", 1.0), ("9", 0.9)):
-        sent[3][0] = box_of_first  # a share of 0.9 is enough at nine of ten overlaps
+        predictions[3][0] = box_of_first  # a share of 0.9 is enough at nine of ten overlaps
         cells = [
-            np.array([[json.dumps(row) for row in side]], dtype=object) for side in (truth, sent)
+            np.array([[json.dumps(row) for row in side]], dtype=object)
+            for side in (truth, predictions)
         ]
         assert metric.score(*cells) == pytest.approx(precision)
 

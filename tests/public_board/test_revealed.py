@@ -155,21 +155,21 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
 def test_fewer_draws_are_made_of_more_targets_and_half_of_them_tell_what_scores_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: Counter[int] = Counter()
+    n_draws: Counter[int] = Counter()
 
     def released(_: Any, truth: Any, prediction: Any, seed: tuple[int, ...]) -> float:
         k, _draw, assignment = seed
-        asked[k] += 1
+        n_draws[k] += 1
         return float(assignment)  # which reveals all labels
 
     monkeypatch.setattr(revealed._Oracle, "_released", released)
     accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
-    found = rows_revealed(accuracy, full, np.arange(20) % 2, 2)
+    revealed_rows = rows_revealed(accuracy, full, np.arange(20) % 2, 2)
     # For each of two designs: 100, 50, 25, 4 and 2 draws of 2, 4, 8, 64 and 1,024 assignments.
-    assert asked == {1: 2 * 200, 2: 2 * 200, 3: 2 * 200, 6: 2 * 256, 10: 2 * 2_048}
-    assert found.rows == 10
+    assert n_draws == {1: 2 * 200, 2: 2 * 200, 3: 2 * 200, 6: 2 * 256, 10: 2 * 2_048}
+    assert revealed_rows.rows == 10
     # One of the two draws of an assignment is known: 1 counts, and .05 shared by all 1,024.
-    assert found.bits == pytest.approx(10 + np.log2((1 + 0.05 / 1_024) / 1.05))
+    assert revealed_rows.bits == pytest.approx(10 + np.log2((1 + 0.05 / 1_024) / 1.05))
 
 
 def test_each_team_of_a_person_draws_its_own_noise_and_the_mean_score_counts() -> None:

@@ -267,11 +267,13 @@ def test_ranks_of_parts_are_kept(study_of):
     context = RowContext("id", codes, ("y",), ("y",), tasks=codes, task_names=("A", "B"))
     for name, sign in (("gains", 1), ("losses", -1)):
         share = MeanOfCases("mean", greater_is_better=sign == 1)
-        sent = sign * values
-        parts = tuple(study_of(share, np.zeros(40), sent[:, codes == task]) for task in (0, 1))
+        signed_values = sign * values
+        parts = tuple(
+            study_of(share, np.zeros(40), signed_values[:, codes == task]) for task in (0, 1)
+        )
         for how in ("mean_rank", "worst"):
             metric = combined_metric({"mean": share}, Combination(how), by_task=True)
-            study = study_of(metric.for_rows(context), np.zeros(80), sent)
+            study = study_of(metric.for_rows(context), np.zeros(80), signed_values)
             ranks = ranks_of_parts(replace(study, parts=parts, level=0.9))
             documents[f"{how} of {name}"] = as_json(asdict(ranks))
     check_kept_document("ranking-parts", documents)

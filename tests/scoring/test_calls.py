@@ -398,17 +398,17 @@ def test_ranks_that_are_offered_tell_who_may_be_first(
         full_scores(mae, TRUTH, predictions),
         settings,
     )
-    asked: list[Any] = []
+    candidates: list[Any] = []
 
     def corrected_best(*given: Any, may_be_first: Any, **named: Any) -> Any:
-        asked.append(may_be_first)
+        candidates.append(may_be_first)
         return best_score.corrected_best(*given, may_be_first=may_be_first, **named)
 
     monkeypatch.setattr(private_board, "corrected_best", corrected_best)
     manager = PluginManager(entry_points=False)
     manager.register(Provider(ranker), "mine")
     analyse(study, settings, manager)
-    (may_be_first,) = asked
+    (may_be_first,) = candidates
     assert (None if may_be_first is None else may_be_first.tolist()) == (
         [True] * M if told else None
     )

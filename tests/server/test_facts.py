@@ -120,5 +120,5 @@ def test_participants_read_the_first_paragraph_about_a_metric_and_a_mechanism(
 
     assert _mechanism_text(Hidden()) == "Shows nothing, and says so."  # type: ignore[arg-type]
     assert _mechanism_text(type("Silent", (), {})()) == ""
-    shown = SimpleNamespace(for_participants="The public score is exact.")
-    assert _mechanism_text(shown) == "The public score is exact."  # type: ignore[arg-type]
+    mechanism = SimpleNamespace(for_participants="The public score is exact.")
+    assert _mechanism_text(mechanism) == "The public score is exact."  # type: ignore[arg-type]

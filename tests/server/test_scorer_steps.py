@@ -449,7 +449,7 @@ def test_an_accepted_file_of_a_disqualified_team_is_disqualified_at_once(status:
     ]
     Scorer._publish_answers(scorer, [request_of(5), request_of(6)], judged, 0.5)
     of_red = ("disqualified", "two accounts") if status == "accepted" else (status, "")
-    assert [(one.status, one.reason) for one in published] == [of_red, (status, "")]
+    assert [(answer.status, answer.reason) for answer in published] == [of_red, (status, "")]
     assert scorer._board_due is (status == "accepted")
 
 

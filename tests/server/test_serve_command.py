@@ -127,8 +127,8 @@ def test_a_check_names_a_missing_sandbox_beside_the_rest(
     monkeypatch.setenv("ARENA_RUNNER", str(folder))
     programs = ProgramsSection(sandbox="bwrap", environment=f"sha256:{'0' * 64}")
     sentences = " ".join(problems(folder, settings.model_copy(update={"programs": programs}), ""))
-    said = ("no bubblewrap on this machine", "backup", "no folder", "sample_inputs")
-    for missing in (*said, "does not hold the environment sha256:0000"):
+    phrases = ("no bubblewrap on this machine", "backup", "no folder", "sample_inputs")
+    for missing in (*phrases, "does not hold the environment sha256:0000"):
         assert missing in sentences
 
 

@@ -653,11 +653,11 @@ def test_a_mistake_of_a_submission_is_said_in_a_sentence(
 class TiringPlayer(Sends):
     """Sends a label that does not exist from its third submission on."""
 
-    sent = 0
+    n_sent = 0
 
     def submit(self) -> Move:
-        self.sent += 1
-        return Move(self.prediction + 2 * (self.sent > 2), self.team)
+        self.n_sent += 1
+        return Move(self.prediction + 2 * (self.n_sent > 2), self.team)
 
 
 class Tiring(Sender):
@@ -666,8 +666,8 @@ class Tiring(Sender):
 
 
 def test_a_mistake_of_the_third_submission_is_found() -> None:
-    found = failures(check_competitor(Tiring(prediction=ZEROS)))
-    assert found["its submissions"] == "Labels must be codes from 0 to 1."
+    messages = failures(check_competitor(Tiring(prediction=ZEROS)))
+    assert messages["its submissions"] == "Labels must be codes from 0 to 1."
 
 
 @dataclass(frozen=True)

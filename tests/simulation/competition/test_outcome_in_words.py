@@ -138,7 +138,11 @@ def test_bars_of_ranks_are_of_teams_with_both_ends() -> None:
 def test_every_chart_of_outcomes_is_kept() -> None:
     other = replace(WON, mechanism="kaggle(rounding=0.1)", days=BEATEN.days[:1])
     seeds = [
-        Story(seed, "", tuple(as_json({**asdict(one), **one.to_dict()}) for one in (BEATEN, other)))
+        Story(
+            seed,
+            "",
+            tuple(as_json({**asdict(outcome), **outcome.to_dict()}) for outcome in (BEATEN, other)),
+        )
         for seed in (3, 4)
     ]
     comparison = compare_mechanisms(["full", other.mechanism], seeds)

@@ -215,7 +215,9 @@ def test_seeds_without_a_meaning_are_left_out_and_said():
 def with_private_truth(story):
     return replace(
         story,
-        outcomes=tuple({**one, "truth": "private", "best_won": None} for one in story.outcomes),
+        outcomes=tuple(
+            {**outcome, "truth": "private", "best_won": None} for outcome in story.outcomes
+        ),
     )
 
 

@@ -127,7 +127,7 @@ def test_everything_in_the_data_is_in_their_identity() -> None:
         replace(data, training=replace(data.training, validation=other)),
         replace(data, training=None),
     ]
-    assert len({one.identity for one in (data, *others)}) == 7
+    assert len({variant.identity for variant in (data, *others)}) == 7
     assert replace(data, name="other").identity == data.identity
 
 
@@ -153,10 +153,10 @@ def test_players_start_with_the_baseline_and_as_many_submissions_as_visits_befor
     monkeypatch.setattr(run, "submission_table", lambda prediction, _: prediction.tolist())
     monkeypatch.setattr(run, "player_rng", lambda seed, number: f"stream {number} of {seed}")
     monkeypatch.setattr(run, "first_day", lambda *_: "first day")
-    sent: list[Any] = []
+    submissions: list[Any] = []
 
     def submit(*submission: Any) -> Any:
-        sent.append(submission)
+        submissions.append(submission)
         return SimpleNamespace(released=0.25)
 
     when = datetime(2001, 1, 1, tzinfo=UTC)
@@ -178,12 +178,12 @@ def test_players_start_with_the_baseline_and_as_many_submissions_as_visits_befor
         )  # fmt: skip
         starts: list[Any] = [players[number].player for number in range(3)]
         # Three visits leave two submissions; one or none at least one.
-        assert [one.submissions for one, _ in starts] == [2, 1, 1]
+        assert [player.submissions for player, _ in starts] == [2, 1, 1]
         assert [rng for _, rng in starts] == [f"stream {number} of 7" for number in range(3)]
         first = starts[0][0]
         assert (first.baseline.tolist(), first.notebooks) == ([5, 6], ["a notebook"])
         assert first.baseline_score == score
-    assert sent == [([5.0, 6.0], "Host", 0, "first day")]
+    assert submissions == [([5.0, 6.0], "Host", 0, "first day")]
 
 
 def test_participants_are_told_numbers_of_rows_and_classes_only() -> None:
@@ -268,8 +268,8 @@ def test_soft_labels_have_a_column_for_each_name() -> None:
         (("no", "yes"), both[:, 1], [[0.75, 0.5], [0.25, 0.5]]),
         (("no", "yes"), both, [[0.75, 0.5], [0.25, 0.5]]),
     ):
-        found = existing._soft_columns(names, soft)
-        assert [found[name].tolist() for name in names] == columns
+        columns_of_names = existing._soft_columns(names, soft)
+        assert [columns_of_names[name].tolist() for name in names] == columns
 
 
 def test_the_truth_is_exact_where_one_target_has_soft_labels() -> None:

@@ -299,10 +299,12 @@ def test_ranges_hold_the_true_ranks_and_a_withheld_one_excludes_none(
 def test_figures_of_wins_are_kept() -> None:
     rng = np.random.default_rng(0)
     true = np.linspace(0.9, 0.6, 7)
-    shown = {rows: true[:, None] + rng.normal(size=(7, 40)) / rows**0.5 for rows in (25, 400)}
+    model_scores = {
+        rows: true[:, None] + rng.normal(size=(7, 40)) / rows**0.5 for rows in (25, 400)
+    }
     document = {}
     for greater in (True, False):
-        scores = ModelScores(true, shown, greater)
+        scores = ModelScores(true, model_scores, greater)
         document["larger" if greater else "smaller"] = {
             "wins": [asdict(win_frequency(scores, rows, 3)) for rows in (25, 400)],
             "ranks": [asdict(rank_quantiles(scores, rows, 4)) for rows in (25, 400)],
