@@ -781,23 +781,60 @@ def corrected_best(
     teams = None if study.candidates is None else study.candidates.team
     study = study.with_all_candidates()
     errors = score_errors(study) if errors is None else errors
-    if drawn is not None:
-        weights, scores = drawn[0][:, :draws], drawn[1][:, :draws]
-        return _corrected_on(
-            study,
-            errors,
-            teams=teams,
-            may_be_first=may_be_first,
-            weights=weights,
-            scores=scores,
-            workers=workers,
-            progress=progress,
+    if drawn is None:
+        of_rows = _new_draws(
+            study, int(rng.integers(2**62)), draws=draws, workers=workers, progress=progress
         )
+    else:
+        weights, scores = drawn[0][:, :draws], drawn[1][:, :draws]
+        of_rows = _draws_scored_before(
+            study, weights, scores=scores, workers=workers, progress=progress
+        )
+    return corrected_best_on(
+        errors,
+        study.resampled,
+        of_rows,
+        greater_is_better=study.metric.greater_is_better,
+        level=study.level,
+        teams=teams,
+        may_be_first=may_be_first,
+    )
+
+
+def _draws_scored_before(
+    study: Study,
+    weights: WeightArray,
+    *,
+    scores: FloatArray,
+    workers: int,
+    progress: Progress | None,
+) -> Draws:
+    others = weights == 0
+    usable = others.any(axis=0)
+    judged = score_under_weights(
+        study.metric,
+        study.truth,
+        study.predictions,
+        others[:, usable].view(np.uint8),
+        workers=workers,
+        progress=progress,
+    )
+    return Draws(
+        chosen=scores[:, usable],
+        judge=lambda submissions: judged[submissions],
+        sizes=others[:, usable].sum(axis=0).astype(np.float64),
+        left_out=int((~usable).sum()),
+    )
+
+
+def _new_draws(
+    study: Study, seed: int, *, draws: int, workers: int, progress: Progress | None
+) -> Draws:
     traits = traits_of(study.metric)
     stratify = traits.needs_every_class or traits.stratify_by_class
     strata = study.truth if stratify and study.truth.ndim == 1 else None
     strata = within_tasks(study.metric, strata)
-    n_rows, clusters, seed = len(study.truth), study.clusters, int(rng.integers(2**62))
+    n_rows, clusters, m = len(study.truth), study.clusters, study.predictions.n_submissions
     influence = study.influence
     if influence is not None:
         n_rows, clusters, strata = influence.values.shape[1], None, None
@@ -822,64 +859,16 @@ def corrected_best(
             of_these = influence.subset(submissions)
             return linear_scores(study.metric, of_these, study.scores[submissions], weights)
         predictions = study.predictions
-        if isinstance(study.metric, ScoresTogether):  # a rank is one among all
-            return score_under_weights(
-                study.metric, study.truth, predictions, weights, workers=workers, progress=progress
-            )[submissions]
-        if len(submissions) < predictions.n_submissions:
-            predictions = predictions.subset(submissions)
-        return score_under_weights(
-            study.metric, study.truth, predictions, weights, workers=workers, progress=progress
+        # A rank is one among all.
+        whole = len(submissions) == m or isinstance(study.metric, ScoresTogether)
+        scores = score_under_weights(
+            study.metric,
+            study.truth,
+            predictions if whole else predictions.subset(submissions),
+            weights,
+            workers=workers,
+            progress=progress,
         )
+        return scores[submissions] if whole else scores
 
-    m = study.predictions.n_submissions
-    return corrected_best_on(
-        errors,
-        study.resampled,
-        Draws.of(m, score_under, parts(), packed=at_once < draws),
-        greater_is_better=study.metric.greater_is_better,
-        level=study.level,
-        teams=teams,
-        may_be_first=may_be_first,
-    )
-
-
-def _corrected_on(
-    study: Study,
-    errors: ScoreErrors,
-    teams: IntArray | None,
-    may_be_first: npt.NDArray[np.bool_] | None,
-    weights: WeightArray,
-    scores: FloatArray,
-    workers: int,
-    progress: Progress | None,
-) -> CorrectedBest:
-    judged_on = weights == 0
-    judged = np.full(scores.shape, np.nan)
-    some = judged_on.any(axis=0)
-    judged[:, some] = score_under_weights(
-        study.metric,
-        study.truth,
-        study.predictions,
-        judged_on[:, some].view(np.uint8),
-        workers=workers,
-        progress=progress,
-    )
-
-    def score_under(asked: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
-        scores_asked = scores if asked is chosen_on else judged
-        return scores_asked[submissions]
-
-    scores, judged = scores[:, some], judged[:, some]
-    chosen_on = weights[:, some]
-    return corrected_best_score(
-        errors,
-        study.resampled,
-        score_under=score_under,
-        chosen_on=chosen_on,
-        judged_on=judged_on[:, some],
-        greater_is_better=study.metric.greater_is_better,
-        level=study.level,
-        teams=teams,
-        may_be_first=may_be_first,
-    )
+    return Draws.of(m, score_under, parts(), packed=at_once < draws)

@@ -169,20 +169,12 @@ def headroom_of(
     resamples, seed = max(study.resampled.shape[1], 2), int(rng.integers(2**62))
     at_once = max(1, BYTES_OF_DRAWS // (6 * n))
     resampled = np.empty((m, resamples))
-    winners: dict[bytes, npt.NDArray[np.float32]] = {}
-
-    def rows_of(submissions: IntArray) -> npt.NDArray[np.float32]:
-        if len(submissions) == m:
-            return above
-        key = submissions.tobytes()
-        if key not in winners:
-            winners[key] = above[submissions]
-        return winners[key]
 
     def score_under(weights: npt.NDArray[Any], submissions: IntArray) -> FloatArray:
         counts = weights.astype(np.float32)
+        rows = above if len(submissions) == m else above[submissions]
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = (rows_of(submissions) @ counts) / counts.sum(axis=0)
+            means = (rows @ counts) / counts.sum(axis=0)
         return np.asarray(means, dtype=np.float64)
 
     def parts() -> Iterator[tuple[WeightArray, npt.NDArray[np.bool_]]]:
