@@ -137,18 +137,18 @@ def labelled_sides(
             continue
         width = _CHARACTER * len(team)
         for side in ("left", "below", "right", "above") if after > before else _SIDES:
-            box = _box(side, *corner_of[team_ranks], width)
-            if _inside(box) and not any(_overlap(box, other) for other in taken):
+            box = label_box(side, *corner_of[team_ranks], width)
+            if is_in_chart(box) and not any(boxes_overlap(box, other) for other in taken):
                 taken.append(box)
                 chosen.append((side, {"team": team, "public": before, "private": after}))
                 break
     return chosen
 
 
-_Box = tuple[float, float, float, float]
+LabelBox = tuple[float, float, float, float]
 
 
-def _box(side: str, x: float, y: float, width: float) -> _Box:
+def label_box(side: str, x: float, y: float, width: float) -> LabelBox:
     """Return left, top, right and bottom of a label at a point, in pixels."""
     if side in ("right", "left"):
         start = x + _GAP if side == "right" else x - _GAP - width
@@ -157,10 +157,12 @@ def _box(side: str, x: float, y: float, width: float) -> _Box:
     return x - width / 2, top, x + width / 2, top + _LINE
 
 
-def _inside(box: _Box) -> bool:
+def is_in_chart(box: LabelBox) -> bool:
+    """Return whether a label is in the chart, but for its margins."""
     left, top, right, bottom = box
     return left >= -_GAP and top >= -_LINE and right <= _WIDTH + _GAP and bottom <= _HEIGHT + _LINE
 
 
-def _overlap(box: _Box, other: _Box) -> bool:
+def boxes_overlap(box: LabelBox, other: LabelBox) -> bool:
+    """Return whether two labels cover a common point."""
     return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -207,17 +207,17 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as end:
         if interrupts and end.code:  # while arguments were read, typer ends with 1
             end.code = _code_after_signal()
-        _write_rest(end)
+        write_rest_of_stdout(end)
         raise
     except OSError as error:  # of --help or --version, which are written before a command runs
         code, message = explained_error(error)
         say_error(message)
         failed = SystemExit(code)
-        _write_rest(failed)
+        write_rest_of_stdout(failed)
         raise failed from None
 
 
-def _write_rest(end: SystemExit) -> None:
+def write_rest_of_stdout(end: SystemExit) -> None:
     """Write what stdout still holds; Python would report a failure as a traceback."""
     try:
         sys.stdout.flush()

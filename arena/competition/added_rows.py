@@ -93,9 +93,9 @@ def read_added_rows(state: CompetitionState, source: SolutionSource) -> AddedRow
     solution = with_new_rows(stored, read_truth(source, metric, columns, further=True))
     names = usage_names(row_sets)
     rows = Counter(names[code] for code in solution.usage[stored.n_rows :])
-    if not rows and not rounds and _rows_of_sample(state.folder) >= stored.n_rows:
+    if not rows and not rounds and count_sample_rows(state.folder) >= stored.n_rows:
         raise InputError("Every row of the file is in the solution.")
-    _check_rounds(state, rounds)
+    check_rounds_are_later(state, rounds)
     _check_phases_of(state, rows)
     check_rows(solution, with_further_phases(settings, rounds))
     return AddedRows(solution, dict(sorted(rows.items())), rounds)
@@ -217,7 +217,7 @@ def _check_phases_of(state: CompetitionState, usages: Mapping[str, int]) -> None
             )
 
 
-def _check_rounds(state: CompetitionState, rounds: Mapping[str, PhaseSection]) -> None:
+def check_rounds_are_later(state: CompetitionState, rounds: Mapping[str, PhaseSection]) -> None:
     """Refuse a round before one that was finalized: its season board has the rounds until then."""
     finalized = {event.payload.get("phase", "") for event in state.store.events("finalized")}
     for other in sorted(finalized & state.with_phases.phase.keys()):
@@ -242,7 +242,7 @@ def store_added_rows(state: CompetitionState, added: AddedRows) -> Settings:
     if added.rows:
         _store(state, added)
     metric: Metric = state.manager.metrics.resolve(settings.metric.specification)
-    n_written = state.stored_solution.n_rows if added.rows else _rows_of_sample(state.folder)
+    n_written = state.stored_solution.n_rows if added.rows else count_sample_rows(state.folder)
     write_sample(state.folder, added.solution, metric, n_written=n_written)
     path = state.folder / CONFIG_NAME
     if added.phases:
@@ -254,7 +254,7 @@ def store_added_rows(state: CompetitionState, added: AddedRows) -> Settings:
     return settings
 
 
-def _rows_of_sample(folder: Path) -> int:
+def count_sample_rows(folder: Path) -> int:
     """Return how many rows the sample submission has, which an interruption left without others."""
     path = folder / SAMPLE_NAME
     if not path.exists():

@@ -73,7 +73,7 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
         _check(state, settings)
     except (ArenaError, ValueError) as error:  # its text could quote a label
         raise UsageError("These settings do not suit the competition. Nothing changed.") from error
-    files = {_place(state, name): _text(text) for name, text in texts.items()}
+    files = {file_of_text(state, name): normalized_text(text) for name, text in texts.items()}
     for file, text in files.items():
         file.parent.mkdir(exist_ok=True)
         atomic_write(file, text.encode(), 0o644)
@@ -98,7 +98,7 @@ def _with_changes(
             raise UsageError(f"{key} is changed in {CONFIG_NAME} only.")
         section, _, name = key.rpartition(".")
         now = _json(_value(current, section, name))
-        after = _typed(asked, kinds[key], key)
+        after = typed_value(asked, kinds[key], key)
         if now == _json(after):  # it was written before an interruption
             continue
         if now != before:
@@ -108,7 +108,7 @@ def _with_changes(
         if ends_the_competition(key):
             board = state.in_phase(section.removeprefix("phase.")) if current.phase else state
             is_final = bool(board.events("finalized"))
-            _check_deadline(_value(current, section, name), after, is_final=is_final)
+            check_new_deadline(_value(current, section, name), after, is_final=is_final)
         table = document
         for part in section.split(".", maxsplit=1):
             if part not in table:
@@ -130,7 +130,8 @@ def _value(settings: Settings, section: str, name: str) -> Any:
     return getattr(getattr(settings, section), name)
 
 
-def _check_deadline(before: datetime | None, after: datetime | None, *, is_final: bool) -> None:
+def check_new_deadline(before: datetime | None, after: datetime | None, *, is_final: bool) -> None:
+    """Refuse a deadline that is not later than the one before, or that nothing can follow."""
     # Else a web process that is taken over could end the competition and show private scores.
     if before is None:
         raise UsageError(f"The first deadline is set in {CONFIG_NAME} only.")
@@ -146,7 +147,7 @@ _TYPES: Mapping[Kind, type | tuple[type, ...]] = {
 """How a document has the values of settings."""
 
 
-def _typed(value: Any, kind: Kind, key: str) -> Any:
+def typed_value(value: Any, kind: Kind, key: str) -> Any:
     """Return a value of a document in the type that the setting has."""
     if value is None:
         return None
@@ -166,13 +167,14 @@ def _shown(value: Any) -> str:
     return "not set" if value in (None, "", []) else str(value)
 
 
-def _text(text: Any) -> str:
+def normalized_text(text: Any) -> str:
+    """Return a text with Unix line ends and one at its end; UsageError if it is too long."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise UsageError(f"A text has at most {LONGEST_TEXT:,} characters.")
     return text.replace("\r\n", "\n").rstrip() + "\n"
 
 
-def _place(state: CompetitionState, name: str) -> Path:
+def file_of_text(state: CompetitionState, name: str) -> Path:
     """Return the file of a text; UsageError if it may not be written."""
     if name == "rules":
         rules = state.wanted.server.rules

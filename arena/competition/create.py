@@ -109,7 +109,7 @@ def create_competition(
     check_names(settings, manager)
     settings = with_rounds(settings, solution_path)
     solution = read_settings_solution(solution_path, settings, manager)
-    _check_metric(solution, settings, manager)
+    check_metric_columns(solution, settings, manager)
     if solution.guessed_usage is not None:
         data = settings.data.model_copy(update={"usage": solution.guessed_usage})
         settings = settings.model_copy(update={"data": data})
@@ -122,7 +122,7 @@ def create_competition(
     check_rows(solution, settings)
     check_metrics(settings, solution, manager)
     settings = _reviewed(settings, solution, manager, protected=protected)
-    with _removed_on_error(folder), contextlib.ExitStack() as opened:
+    with removed_on_error(folder), contextlib.ExitStack() as opened:
         _prepare_place(settings.store.predictions, folder)
         store = opened.enter_context(Store.open(folder / DATABASE_NAME))
         _store_solution(
@@ -138,7 +138,7 @@ def create_competition(
 
 
 @contextlib.contextmanager
-def _removed_on_error(folder: Path) -> Iterator[None]:
+def removed_on_error(folder: Path) -> Iterator[None]:
     """Make a folder for its owner only; after an error, remove it again, or what is new in it."""
     existed = folder.exists()
     before = {*folder.iterdir()} if existed else set()
@@ -244,7 +244,7 @@ def read_settings_solution(
     return read_truth(path, metric, settings.columns)
 
 
-def _check_metric(solution: Solution, settings: Settings, manager: PluginManager) -> None:
+def check_metric_columns(solution: Solution, settings: Settings, manager: PluginManager) -> None:
     """Refuse rows without a column that the metric needs, before anything is written."""
     name = settings.metric.specification
     metric = metric_of_solution(manager.metrics.resolve(name), solution)

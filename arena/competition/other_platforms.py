@@ -452,7 +452,7 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
     phases: list[_Phase] = []
     for document in documents:
         of_phase = [pair for pair in pairs if pair.get("challenge_phase_id") == document.get("id")]
-        phases.append(_evalai_phase(document, of_phase, phases, imported))
+        phases.append(evalai_phase(document, of_phase, phases, imported))
     first: Mapping[str, Any] = pairs[0] if pairs else {}
     runs_code = keys.take("is_docker_based") or keys.take("remote_evaluation")
     script = keys.take("evaluation_script")
@@ -487,12 +487,13 @@ def settings_from_evalai(place: Path) -> ImportedSettings:
     return imported
 
 
-def _evalai_phase(
+def evalai_phase(
     document: Mapping[str, Any],
     pairs: Sequence[Mapping[str, Any]],
     earlier: Sequence[_Phase],
     imported: ImportedSettings,
 ) -> _Phase:
+    """Return a phase of EvalAI's document; what it cannot say here is noted in ``imported``."""
     phase = _Keys(document, f"phase {document.get('name')}: ", imported)
     phase.skip("id", "name", "description", "is_public")
     start, end = (_time(phase, key, imported) for key in ("start_date", "end_date"))

@@ -68,8 +68,8 @@ def qualification(state: CompetitionState, phase: str, listed: Sequence[str] = (
         return Qualification(phase, tuple(sorted(teams)), "", ())
     most = int(section.admit.removeprefix("top "))
     if _has_final_board(before):
-        return _best_of_final_board(before, phase, most)
-    return _best_of_public_board(before, phase, most)
+        return best_of_final_board(before, phase, most)
+    return best_of_public_board(before, phase, most)
 
 
 def _has_final_board(state: CompetitionState) -> bool:
@@ -83,7 +83,8 @@ def _listed(state: CompetitionState, phase: str, listed: Sequence[str]) -> Quali
     return Qualification(phase, tuple(dict.fromkeys(map(teams.current, listed))), "", ())
 
 
-def _best_of_final_board(before: CompetitionState, phase: str, most: int) -> Qualification:
+def best_of_final_board(before: CompetitionState, phase: str, most: int) -> Qualification:
+    """Return the teams that qualify by their ranks on the final board of a phase."""
     if before.store.meta(before.name_of(FINAL_RESULT)) is None or outdated(before):
         raise UsageError(
             f"The final board of the phase {before.phase} decides: run arena finalize --phase "
@@ -92,7 +93,7 @@ def _best_of_final_board(before: CompetitionState, phase: str, most: int) -> Qua
     document = final_document(before)
     rows = [row for row in document["standings"] if row["rank"] is not None]
     teams = tuple(row["team"] for row in rows if row["rank"] <= most)
-    unsure = [row for row in rows if _is_unsure(row, most)]
+    unsure = [row for row in rows if is_rank_unsure(row, most)]
     notes = []
     if unsure:
         named = ", ".join(
@@ -106,12 +107,14 @@ def _best_of_final_board(before: CompetitionState, phase: str, most: int) -> Qua
     return Qualification(phase, teams, "final", (*notes, *_more_than(teams, most)))
 
 
-def _is_unsure(row: Mapping[str, Any], most: int) -> bool:
+def is_rank_unsure(row: Mapping[str, Any], most: int) -> bool:
+    """Return whether the rank interval of a team has ranks that qualify and others."""
     low, high = row.get("rank_low"), row.get("rank_high")
     return low is not None and high is not None and low <= most < high
 
 
-def _best_of_public_board(before: CompetitionState, phase: str, most: int) -> Qualification:
+def best_of_public_board(before: CompetitionState, phase: str, most: int) -> Qualification:
+    """Return the teams of a phase without private rows that qualify by their public ranks."""
     rows = [row for row in public_standings(before, live=True) if row["rank"] is not None]
     teams = tuple(row["team"] for row in rows if row["rank"] <= most)
     note = (

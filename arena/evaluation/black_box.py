@@ -189,7 +189,7 @@ def black_box_resample(
     missing = np.flatnonzero(~is_known.all(axis=1))
     if len(missing) < len(scores):
         predictions = predictions.subset(missing)
-    results = _remaining(
+    results = remaining_scores(
         metric,
         truth,
         predictions=predictions,
@@ -241,7 +241,7 @@ def _joined(parts: Sequence[_TaskResult]) -> _TaskResult:
     return _TaskResult(parts[0].position, columns, values=values, failing=failing, why=why)
 
 
-def _remaining(
+def remaining_scores(
     metric: Metric,
     truth: npt.NDArray[Any],
     predictions: PredictionBlocks,

@@ -165,7 +165,7 @@ def describe_similar(pair: SimilarSubmissions) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class _ComparedContent:
+class ComparedContent:
     """The compared content of the submissions."""
 
     positions: IntArray
@@ -345,7 +345,7 @@ class Comparison:
         """The submissions that were announced."""
         return tuple(self._numbers)
 
-    def _compared(self, owners: npt.NDArray[Any], n_different: int) -> _ComparedContent:
+    def _compared(self, owners: npt.NDArray[Any], n_different: int) -> ComparedContent:
         """Return the content of those that are compared: constant ones are not."""
         positions = np.array([*self._kept.values()], dtype=np.intp)
         chosen = np.array([digest not in self._constant for digest in self._kept], dtype=np.bool_)
@@ -357,7 +357,7 @@ class Comparison:
             return np.stack(chosen_rows) if chosen_rows else np.zeros((0, 0))
 
         numbers = self._kind not in _CATEGORIES
-        return _ComparedContent(
+        return ComparedContent(
             positions[chosen],
             of(self._hashes),
             n_cells=len(self._keys),
@@ -381,7 +381,7 @@ def _identical(
 
 
 def _near(
-    read: _ComparedContent, scaled: FloatArray | None, numbers: IntArray, owners: npt.NDArray[Any]
+    read: ComparedContent, scaled: FloatArray | None, numbers: IntArray, owners: npt.NDArray[Any]
 ) -> list[SimilarSubmissions]:
     limit = min(MOST_NEAR, _SHARE_OF_USUAL * _usual_distance(read, scaled, owners))
     closest: dict[tuple[str, str], tuple[float, int, int, float]] = {}
@@ -504,7 +504,7 @@ def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
     """Return the cells, or their ranks, with mean 0 and norm 1; constant ones become 0."""
     ordered = kind in (PredictionKind.PROBABILITY, PredictionKind.SCORE)
     if ordered:
-        cells = doubled_mean_ranks(_nearly_tied(cells)) / 2 - 1
+        cells = doubled_mean_ranks(round_nearly_tied(cells)) / 2 - 1
     # Scaled first: the squares of very large numbers would overflow.
     values = cells / np.maximum(np.abs(cells).max(axis=1, keepdims=True), np.finfo(float).tiny)
     values = values - values.mean(axis=1, keepdims=True)
@@ -512,10 +512,10 @@ def _scaled(cells: npt.NDArray[Any], kind: PredictionKind) -> FloatArray:
     return np.asarray(np.divide(values, norms, out=np.zeros_like(values), where=norms > 0))
 
 
-def _nearly_tied(values: FloatArray) -> FloatArray:
+def round_nearly_tied(values: FloatArray) -> FloatArray:
     """Return the values, each row rounded to steps so small that only noise is lost.
 
-    >>> _nearly_tied(np.array([[0.0, 1e-9, 0.2, 0.6, 1.0]])).round(3).tolist()
+    >>> round_nearly_tied(np.array([[0.0, 1e-9, 0.2, 0.6, 1.0]])).round(3).tolist()
     [[0.0, 0.0, 0.2, 0.6, 1.0]]
     """
     low, high = np.quantile(values, [0.25, 0.75], axis=1)
@@ -532,7 +532,7 @@ def _distance(correlations: FloatArray) -> FloatArray:
 
 
 def _usual_distance(
-    read: _ComparedContent, scaled: FloatArray | None, owners: npt.NDArray[Any]
+    read: ComparedContent, scaled: FloatArray | None, owners: npt.NDArray[Any]
 ) -> float:
     """Return the 90th percentile of the distance between submissions of different teams."""
     m = len(owners)

@@ -149,10 +149,10 @@ def _report_unknown(
         return place.fault("unknown id", message, position, None)
 
     faults.add_each("unknown id", foreign.tolist(), fault)
-    if len(foreign) and _are_row_numbers(ids):
+    if len(foreign) and are_consecutive_numbers(ids):
         cause: str | None = _ROW_NUMBERS
     else:
-        cause = common_cause(reasons) or _damage(ids.take(pa.array(foreign)))
+        cause = common_cause(reasons) or damage_of_ids(ids.take(pa.array(foreign)))
     if all_foreign and cause is None:
         are_dates = pc.all(pc.match_substring_regex(expected, _DATE)).as_py()
         cause = _OTHER_DATES if are_dates else _OTHER_FILE
@@ -213,7 +213,7 @@ def alike(names: Sequence[str], differ: Callable[[int, int], bool]) -> tuple[str
     return None
 
 
-def _damage(ids: Any) -> str | None:
+def damage_of_ids(ids: Any) -> str | None:
     """Return what has damaged at least a tenth of the ids, or None."""
     for form, cause in _DAMAGES:
         if len(ids) and 10 * pc.sum(pc.match_substring_regex(ids, form)).as_py() >= len(ids):
@@ -221,7 +221,7 @@ def _damage(ids: Any) -> str | None:
     return None
 
 
-def _are_row_numbers(ids: Any) -> bool:
+def are_consecutive_numbers(ids: Any) -> bool:
     """Return whether the ids of a file are consecutive numbers from 0 or 1."""
     digits = pc.match_substring_regex(ids, "^(0|[1-9][0-9]{0,17})$")
     if not pc.all(digits).as_py():

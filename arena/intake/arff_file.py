@@ -50,7 +50,9 @@ def read_arff(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
         # Of a column of integers liac-arff would read 0.7 as 0, and fail at inf.
         document = arff.loads(_INTEGER.sub(r"\1real", data.decode("utf-8")))
     except (arff.ArffException, ValueError) as error:
-        faults.refuse("damaged file", f"This is not valid ARFF ({_reason(error)}): write it again.")
+        faults.refuse(
+            "damaged file", f"This is not valid ARFF ({reason_of_parser(error)}): write it again."
+        )
     rows = np.empty((len(document["data"]), len(document["attributes"])), dtype=object)
     if not rows.size:
         faults.refuse("no rows", "The file contains no rows: add one row per id.")
@@ -63,7 +65,8 @@ def read_arff(data: bytes, bounds: Bounds, faults: FaultList) -> RawTable:
     )
 
 
-def _reason(error: Exception) -> str:
+def reason_of_parser(error: Exception) -> str:
+    """Return why liac-arff refuses a file, without its last full stop."""
     try:
         return clean(str(error), 200).rstrip(".")
     except (TypeError, ValueError):  # liac-arff takes the text that it quotes for a format

@@ -96,7 +96,7 @@ def read_csv(
         )
         faults.refuse("unreadable header", message, row=first.row)
     if len(data) > BYTES_PER_ROW * bounds.rows:
-        _refuse_more_rows(_count_records(data, first.end), bounds, faults)
+        _refuse_more_rows(count_records(data, first.end), bounds, faults)
     if end_of_blank_lines(data, first.end) == len(data):
         message = "The file contains only a header line: add one row per id."
         faults.refuse("no rows", message, row=first.row)
@@ -141,7 +141,7 @@ def _refuse_more_rows(n_rows: int, bounds: Bounds, faults: FaultList) -> None:
         )
 
 
-def _count_records(data: bytes, start: int) -> int:
+def count_records(data: bytes, start: int) -> int:
     """Return the number of records after ``start``, blank lines included, without parsing."""
     has_quotes, inside = b'"' in data, False
     line_ends = (_LF, _CR) if b"\r" in data else (_LF,)

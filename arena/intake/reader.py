@@ -118,7 +118,7 @@ def _form(solution: Solution, **rules: Any) -> SubmissionForm:
 
 
 @functools.cache
-def _set_up_process() -> None:
+def set_up_process() -> None:
     """Set pyarrow up for reading, at the first task of the other process."""
     leave_pandas_out()
     # What threads and other allocators reserve would count as memory of the process.
@@ -127,12 +127,12 @@ def _set_up_process() -> None:
     pa.set_cpu_count(1)
 
 
-def _parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmission | str:
+def parse_apart(parse: Callable[..., ReadSubmission], *task: Any) -> ReadSubmission | str:
     """Call the parser, in the other process; return the name of an error that it does not expect.
 
     Such an error is a fault in arena, but it must not cost the other files of a folder.
     """
-    _set_up_process()
+    set_up_process()
     try:
         return parse(*task)
     except Exception as error:  # noqa: BLE001 - the message may quote the file
@@ -154,7 +154,7 @@ def _in_another_process(
     answer: Any
     try:
         answer = call_limited(
-            _parse_apart,
+            parse_apart,
             parse,
             *task,
             seconds=seconds,

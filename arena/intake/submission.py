@@ -117,7 +117,7 @@ def parse_submission(path: Path, form: SubmissionForm) -> ReadSubmission:
         faults.add("unreadable file", message)
         crashed = is_of_host(error)
     sha256 = sha256 if content is None else content.sha256.hexdigest()
-    return replace(_answer(values, faults, sha256), crashed=crashed)
+    return replace(read_or_faults(values, faults, sha256), crashed=crashed)
 
 
 def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSubmission:
@@ -134,10 +134,13 @@ def parse_table(table: Any, source: Path | str, form: SubmissionForm) -> ReadSub
         pass
     except READING_ERRORS as error:
         faults.add("unreadable file", _first_line(error))
-    return _answer(values, faults, sha256)
+    return read_or_faults(values, faults, sha256)
 
 
-def _answer(values: npt.NDArray[Any] | None, faults: FaultList, sha256: str) -> ReadSubmission:
+def read_or_faults(
+    values: npt.NDArray[Any] | None, faults: FaultList, sha256: str
+) -> ReadSubmission:
+    """Return what was read; without values if it has faults."""
     listed = faults.to_tuple()
     return ReadSubmission(None if listed else values, listed, sha256)
 

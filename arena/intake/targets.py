@@ -105,7 +105,7 @@ def read_targets(
     ]
     if len(read) == 1:
         target, codes = read[0]
-        return ReadTargets((target,), _columns_of_one(target, reading, faults), codes)
+        return ReadTargets((target,), columns_of_target(target, reading, faults), codes)
     one_hot = _one_hot(read, ranked, reading) if not faults else None
     if one_hot is not None:
         return one_hot
@@ -396,7 +396,7 @@ def _positive_last(
     return [value for value in order if value != chosen[0]] + chosen[:1]
 
 
-def _columns_of_one(target: Target, reading: TargetReading, faults: FaultList) -> tuple[str, ...]:
+def columns_of_target(target: Target, reading: TargetReading, faults: FaultList) -> tuple[str, ...]:
     """Return the columns of a submission for one column of labels."""
     classes = target.classes or ()
     if reading.kind is PredictionKind.LABEL or len(classes) <= 2:

@@ -121,7 +121,7 @@ def rows_revealed(
     0.0
     """
     step = -(-len(truth) // MOST_ROWS)
-    oracle = _Oracle(metric, mechanism, truth[::step], n_classes, teams=teams, scope=scope)
+    oracle = ReleaseOracle(metric, mechanism, truth[::step], n_classes, teams=teams, scope=scope)
     designs, revealed_amounts = list(oracle.designs()), [Revealed(0.0, 0.0)]
     for k in (k for k in _DRAWS if targets is None or k <= targets):
         measured = [oracle.measure(design, k) for design in designs]
@@ -134,7 +134,7 @@ def rows_revealed(
     )
 
 
-class _Oracle:
+class ReleaseOracle:
     """Sends one design under every assignment of labels and groups what is released."""
 
     def __init__(

@@ -47,14 +47,14 @@ def finalized_report(
 ) -> Report:
     """Return the same from the result that ``Competition.finalize`` has just returned."""
     (progress or NoProgress()).start(ASSEMBLING, 1)
-    public = _public_board(competition)
+    public = public_board_of(competition)
     return board_report(
         result,
         competition.manager,
         title=public.title,
         facts=public.facts,
         public=public,
-        rejections=(*_rejections(competition), *as_rejections(result.rejected)),
+        rejections=(*rejections_of(competition), *as_rejections(result.rejected)),
         history=history_section(competition.events(*DESCRIBED)),
         similar=copies_section(competition.similar_submissions()),
     )
@@ -90,7 +90,7 @@ def public_competition_report(
 
     ``bracket``: of the teams of a bracket only, ranked among themselves.
     """
-    public = _public_board(competition)
+    public = public_board_of(competition)
     if bracket is not None:
         title = f"{public.title}: {bracket}" if public.title else bracket
         public = replace(public, title=title, standings=rows_of_bracket(public.standings, bracket))
@@ -101,7 +101,8 @@ def public_competition_report(
     return replace(report, boards=(board,), sections=(*report.sections, how_to_submit(competition)))
 
 
-def _public_board(competition: CompetitionView) -> PublicBoard:
+def public_board_of(competition: CompetitionView) -> PublicBoard:
+    """Return what a report shows of the public board."""
     settings = competition.settings
     better = competition.manager.metrics.resolve(settings.metric.specification).greater_is_better
     metric = competition.board_metric
@@ -124,7 +125,8 @@ def _public_board(competition: CompetitionView) -> PublicBoard:
     )
 
 
-def _rejections(competition: CompetitionView) -> Iterator[Rejection]:
+def rejections_of(competition: CompetitionView) -> Iterator[Rejection]:
+    """Yield the files that do not count, with the reasons."""
     disqualified = competition.disqualified()
     for record in competition.records():
         reasons = reasons_of(record.faults)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent / "template"
 _COMPILED = Path(cache_from_source(__file__)).parent
-_EXPORTS = "window.vegaEmbed = vegaEmbed;"
+VEGA_EXPORTS = "window.vegaEmbed = vegaEmbed;"
 # Vega-Lite logs advice for chart authors; readers of a report do not need it.
 _QUIET_CONSOLE = "Object.assign(Object.create(console), { warn() {} })"
 _STILL_BYTES = 120_000
@@ -59,7 +59,7 @@ def page(report: Report) -> str:
     script = _script(with_charts=bool(charts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        _environment()
+        template_environment()
         .get_template("page.html")
         .render(
             report=report,
@@ -80,7 +80,8 @@ def page(report: Report) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def template_environment() -> Environment:
+    """Return the environment of the templates, in which everything is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -140,24 +141,24 @@ def _script(*, with_charts: bool) -> str:
     page_script = _read("page.js")
     if not with_charts:
         return page_script
-    return f"(function (console) {{\n{_vega()}\n}})({_QUIET_CONSOLE});\n{page_script}"
+    return f"(function (console) {{\n{vega_script()}\n}})({_QUIET_CONSOLE});\n{page_script}"
 
 
 @cache
-def _vega() -> str:
+def vega_script() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script.
 
     Putting them together takes 1.5 s of every process. So they are kept beside the compiled modules
     of this package: who can write there can change the package itself.
     """
-    exports = hashlib.sha256(_EXPORTS.encode()).hexdigest()[:8]
+    exports = hashlib.sha256(VEGA_EXPORTS.encode()).hexdigest()[:8]
     kept = _COMPILED / f"vega-{version('vl-convert-python')}-{exports}.js"
     try:
         bundle = kept.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
         import vl_convert
 
-        bundle = vl_convert.javascript_bundle(_EXPORTS)
+        bundle = vl_convert.javascript_bundle(VEGA_EXPORTS)
         if not sys.dont_write_bytecode:
             with contextlib.suppress(OSError):  # also where the package is installed read-only
                 atomic_write(kept, bundle.encode(), mode=0o644)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["as_html", "as_latex", "as_markdown", "charts", "write_report"]
 
 
-class _Charts(dict[str, Any]):
+class NamedCharts(dict[str, Any]):
     """Charts by name; an unknown name is answered with the names that there are."""
 
     def __missing__(self, name: str) -> Any:
@@ -37,7 +37,9 @@ def charts(result: ScoreResult) -> Mapping[str, Any]:
 
     report = _report(result, "")
     charts = every_chart(prepared((*report.sections, *report.technical), report.words))
-    return _Charts((chart.name, alt.Chart.from_dict(dict(chart.specification))) for chart in charts)
+    return NamedCharts(
+        (chart.name, alt.Chart.from_dict(dict(chart.specification))) for chart in charts
+    )
 
 
 def write_report(result: ScoreResult, path: Path, title: str) -> None:

@@ -95,7 +95,7 @@ class Runner:
                 self.stop.wait(PAUSE_SECONDS)
                 continue
             try:
-                work = _repeated(partial(client.lease, self._offer()), self.stop)
+                work = repeat_request(partial(client.lease, self._offer()), self.stop)
             except ServerError:
                 if self.stop.is_set():
                     return
@@ -164,7 +164,7 @@ class Runner:
                     _LOGGER.warning("The run %s is given up: %s.", work["run"], why)
                     return None
                 signature = self.key.sign(result)
-                _repeated(partial(client.send_result, work, result, signature, output), stop)
+                repeat_request(partial(client.send_result, work, result, signature, output), stop)
         except ServerError as error:  # the run was given to another runner, or will be
             _LOGGER.warning("The run %s is given up: %s", work["run"], error)
             return None
@@ -273,7 +273,7 @@ class Runner:
         environment = environment_of(str(work["environment"] or ""))
         folder.mkdir(mode=0o700)
         file = folder / ("program.py" if str(work["file"]).endswith(".py") else "program.zip")
-        _repeated(partial(client.program, work, file), stop)
+        repeat_request(partial(client.program, work, file), stop)
         target = folder / "output"
         target.mkdir()
         return run_program(
@@ -288,7 +288,7 @@ class Runner:
         )
 
 
-def _repeated(request: Callable[[], _Answer], stop: threading.Event) -> _Answer:
+def repeat_request(request: Callable[[], _Answer], stop: threading.Event) -> _Answer:
     """Return the answer to a request, which is sent until the server answers.
 
     Raises

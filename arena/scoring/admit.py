@@ -39,7 +39,7 @@ def admit(
     for file, read in examine(
         files, solution, metric, manager, workers=workers, no_header=no_header, gaps=True
     ):
-        key = _key(read, metric)
+        key = idempotency_key(read, metric)
         incoming = Incoming(
             file.team,
             file.name,
@@ -61,7 +61,7 @@ def admit(
     return records
 
 
-def _key(read: ReadSubmission, metric: Metric) -> str | None:
+def idempotency_key(read: ReadSubmission, metric: Metric) -> str | None:
     """Return the idempotency key: the file, and the rules if they are not the default ones."""
     low, high = traits_of(metric).prediction_range
     if not read.sha256:

@@ -226,7 +226,7 @@ class BoardRun:
                 counting=tuple(counting),
                 rejected=(*rejected, *undefined),
                 notes=(
-                    *_notes(study, resampling),
+                    *notes_on_intervals(study, resampling),
                     *_notes_on_counts(self.metric, study, resampling),
                     *_weights(self.solution, rows),
                     *_gaps(self.solution, rows),
@@ -551,7 +551,8 @@ def _times(solution: Solution, rows: npt.NDArray[np.bool_]) -> list[str]:
     ]
 
 
-def _notes(study: Study | None, resampling: Resampling) -> list[str]:
+def notes_on_intervals(study: Study | None, resampling: Resampling) -> list[str]:
+    """Return how the intervals of a board were computed, and what they lack."""
     if study is None:
         return []
     if resampling.without:

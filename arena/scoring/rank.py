@@ -299,9 +299,9 @@ def read_cases(table: Any, settings: CaseSettings, manager: PluginManager) -> Ca
         notes.append(
             f"{scores.metric}: assuming larger is better; pass --lower-is-better otherwise."
         )
-    ends = _range(scores, settings, greater, notes)
+    ends = range_of_values(scores, settings, greater, notes)
     by_rank = "-then-" in settings.aggregate
-    filled = _filled_with(scores, settings, greater, ends)
+    filled = value_of_missing(scores, settings, greater, ends)
     matrix = case_matrix(scores, filled, infinite=by_rank)
     matrix, summaries = without_summaries(matrix)
     notes.extend(summaries)
@@ -360,7 +360,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
-def _range(
+def range_of_values(
     scores: CaseScores, settings: CaseSettings, greater: bool, notes: list[str]
 ) -> tuple[float, float]:
     """Return the range of a value: given, stated by the files, or assumed, with a note."""
@@ -390,7 +390,7 @@ def _range(
     return float("-inf"), float("inf")
 
 
-def _filled_with(
+def value_of_missing(
     scores: CaseScores, settings: CaseSettings, greater: bool, ends: tuple[float, float]
 ) -> float | None:
     """Return the value that replaces a missing one; None: it is a fault."""
@@ -464,7 +464,7 @@ def rank_table(
     result = run.result(records, rejected=table.rejected, notes=table.notes)
     findings = result.findings
     if records and (matrix.repeats > 1).any():
-        findings = (*findings, _repeats(matrix, VOCABULARIES[table.kind]))
+        findings = (*findings, finding_on_repeats(matrix, VOCABULARIES[table.kind]))
     if records and isinstance(metric, PairwiseSkill):
         findings = (*findings, _coverage(matrix, VOCABULARIES[table.kind]))
         shares = dict(zip(matrix.algorithms, coverage_of(matrix.values).tolist(), strict=True))
@@ -620,7 +620,7 @@ def _as_solution(matrix: CaseMatrix) -> Solution:
     )
 
 
-def _repeats(matrix: CaseMatrix, words: Vocabulary) -> Finding:
+def finding_on_repeats(matrix: CaseMatrix, words: Vocabulary) -> Finding:
     """Return how much of the variance of the scores is due to repeated answers."""
     variance = repeat_variance(matrix.values, matrix.within, matrix.repeats, matrix.clusters)
     total = variance.between + variance.within / variance.answers

@@ -273,8 +273,8 @@ def admitted(
             brackets=settings.brackets,
             provider=manager.metrics.plugin_of(settings.metric),
         )
-        similar = _similar(store, counting, truth)
-        notes += _similar_notes(similar)
+        similar = similar_files(store, counting, truth)
+        notes += notes_on_similar(similar)
         all_notes = (
             *notes_of(reader),
             *meaning_of_columns(truth, reader, *served.values()),
@@ -283,16 +283,18 @@ def admitted(
         yield AdmittedFolder(run, counting, rejected=rejected, similar=similar, notes=all_notes)
 
 
-def _similar(
+def similar_files(
     store: Store, records: Sequence[SubmissionRecord], solution: Solution
 ) -> tuple[SimilarSubmissions, ...]:
+    """Return the pairs of similar submissions of different teams."""
     if len(records) < 2:
         return ()
     numbers, teams = zip(*((record.submission, record.team) for record in records), strict=True)
     return similar_submissions(store.predictions(numbers), numbers, teams, solution.kind)
 
 
-def _similar_notes(pairs: Sequence[SimilarSubmissions]) -> list[str]:
+def notes_on_similar(pairs: Sequence[SimilarSubmissions]) -> list[str]:
+    """Return sentences on the first pairs, and how many more there are."""
     notes = [describe_similar(pair) for pair in pairs[:_SIMILAR_SHOWN]]
     more = len(pairs) - len(notes)
     if more:

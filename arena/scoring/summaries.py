@@ -38,13 +38,13 @@ def without_summaries(matrix: CaseMatrix) -> tuple[CaseMatrix, tuple[str, ...]]:
     >>> kept.cases, notes
     (('x', 'y'), ("'Mean' sums up other cases and does not count as one.",))
     """
-    cases, case_notes = _counting("case", matrix.cases, matrix.values.T, matrix.tasks)
+    cases, case_notes = positions_that_count("case", matrix.cases, matrix.values.T, matrix.tasks)
     matrix = matrix.with_cases(cases)
-    algorithms, notes = _counting("algorithm", matrix.algorithms, matrix.values, None)
+    algorithms, notes = positions_that_count("algorithm", matrix.algorithms, matrix.values, None)
     return matrix.subset(algorithms), (*case_notes, *notes)
 
 
-def _counting(
+def positions_that_count(
     what: str, names: Sequence[str], values: FloatArray, tasks: IntArray | None
 ) -> tuple[list[int], list[str]]:
     """Return the positions of the names that are no summaries, and notes.
@@ -61,7 +61,7 @@ def _counting(
     is_counting, notes = np.ones(len(names), dtype=np.bool_), []
     for position in np.flatnonzero(is_named).tolist():
         others = ~is_named if tasks is None else ~is_named & (tasks == tasks[position])
-        is_counting[position] = not _sums_up(values[position], values[others])
+        is_counting[position] = not summarizes_columns(values[position], values[others])
         notes.append(
             f"{show(names[position])} counts as a{'n' * (what[0] == 'a')} {what}: remove it if it "
             "sums up the others."
@@ -71,28 +71,29 @@ def _counting(
     return np.flatnonzero(is_counting).tolist(), notes
 
 
-def _sums_up(summary: FloatArray, values: FloatArray) -> bool:
+def summarizes_columns(summary: FloatArray, values: FloatArray) -> bool:
     """Return whether each of ``(n,)`` values sums up a column of ``(m, n)`` others.
 
     >>> ratings = np.array([[3.0, 2.0], [5.0, 4.0]])
-    >>> [_sums_up(np.array(overall), ratings) for overall in ([4.0, 3.0], [5.0, 4.0])]
+    >>> [summarizes_columns(np.array(overall), ratings) for overall in ([4.0, 3.0], [5.0, 4.0])]
     [True, False]
     """
     if len(values) < 2 or np.isnan(values).all(axis=0).any() or np.isnan(summary).any():
         return False
-    unit = _unit(values)
+    unit = last_decimal_place(values)
     # Whole numbers are often ratings, which are not rounded: an overall rating is near the mean of
     # the others without being it.
-    error = 0.5 * (_unit(summary) + (unit if unit < 1 else 0.0))
+    error = 0.5 * (last_decimal_place(summary) + (unit if unit < 1 else 0.0))
     # Any answers, right (1) or wrong (0), are within half a unit of some summary.
     error = min(error, _LARGEST_ERROR * float(np.nanmax(values) - np.nanmin(values)))
     with np.errstate(invalid="ignore"):  # infinite values
         return any(
-            np.allclose(summary, total, rtol=1e-9, atol=error) for total in _summaries(values)
+            np.allclose(summary, total, rtol=1e-9, atol=error)
+            for total in possible_summaries(values)
         )
 
 
-def _summaries(values: FloatArray) -> Iterator[FloatArray]:
+def possible_summaries(values: FloatArray) -> Iterator[FloatArray]:
     """Yield what columns of ``(m, n)`` values are summed up by, ``(n,)`` each."""
     yield np.nanmean(values, axis=0)
     yield np.nanmedian(values, axis=0)
@@ -110,10 +111,10 @@ def _summaries(values: FloatArray) -> Iterator[FloatArray]:
         yield values.shape[1] + 1 - total
 
 
-def _unit(values: FloatArray) -> float:
+def last_decimal_place(values: FloatArray) -> float:
     """Return the last decimal place that values have.
 
-    >>> _unit(np.array([0.25, 3.0]))
+    >>> last_decimal_place(np.array([0.25, 3.0]))
     0.01
     """
     present = values[~np.isnan(values)]

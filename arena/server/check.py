@@ -32,15 +32,16 @@ def problems(folder: Path, settings: Settings, url: str) -> list[str]:
 
     Only the rules are read. The provider of OpenID Connect is asked, if there is one.
     """
-    return list(_problems(folder, settings, url))
+    return list(problems_of(folder, settings, url))
 
 
-def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
-    yield from _of_settings(settings, url)
+def problems_of(folder: Path, settings: Settings, url: str) -> Iterator[str]:
+    """Yield a sentence on everything to be mended before a competition is served."""
+    yield from problems_of_settings(settings, url)
     yield from _of_provider(settings.server)
     if settings.programs.sandbox:
-        yield from _of_inputs(folder, settings)
-        yield from _of_sandbox(settings.programs.sandbox)
+        yield from problems_of_inputs(folder, settings)
+        yield from problems_of_sandbox(settings.programs.sandbox)
         yield from _of_environments(settings)
     server, limits = settings.server, settings.limits
     rules = folder / server.rules
@@ -60,7 +61,7 @@ def _problems(folder: Path, settings: Settings, url: str) -> Iterator[str]:
             f"of {size / 1e6:,.1f} MB need {needed / 1e9:,.1f} GB: free some space, or lower "
             "[limits] max_bytes or [server] max_waiting."
         )
-    if not _has_backup(folder):
+    if not has_recent_backup(folder):
         yield f"There is no backup of the last {_BACKUP_DAYS} days: run arena backup by a timer."
 
 
@@ -72,7 +73,8 @@ def _expected_bytes(folder: Path, most: int) -> int:
         return most
 
 
-def _of_settings(settings: Settings, url: str) -> Iterator[str]:
+def problems_of_settings(settings: Settings, url: str) -> Iterator[str]:
+    """Yield what the dates and the section [server] lack."""
     ends = [settings.in_phase(name).competition.deadline for name in settings.phase or [""]]
     key = "[phase] end" if settings.phase else "[competition] deadline"
     if None in ends:
@@ -116,7 +118,7 @@ def _of_provider(server: ServerSection) -> Iterator[str]:
         yield f"The provider {server.oidc_issuer} cannot be used: {reason}. Check oidc_issuer."
 
 
-def _of_inputs(folder: Path, settings: Settings) -> Iterator[str]:
+def problems_of_inputs(folder: Path, settings: Settings) -> Iterator[str]:
     """Yield the folders of inputs that are missing, of any phase."""
     sections = settings.programs_of_phases.values()
     for name in sorted({name for section in sections for name in (section.inputs, section.sample)}):
@@ -124,7 +126,7 @@ def _of_inputs(folder: Path, settings: Settings) -> Iterator[str]:
             yield f"There is no folder {folder / name} with inputs of programs: create it."
 
 
-def _of_sandbox(specification: str) -> Iterator[str]:
+def problems_of_sandbox(specification: str) -> Iterator[str]:
     """Yield what the machine does not hold of a program; another one may be its runner."""
     sandbox = PluginManager().sandboxes.resolve(specification)
     try:
@@ -153,7 +155,8 @@ def _of_environments(settings: Settings) -> Iterator[str]:
             yield str(error)
 
 
-def _has_backup(folder: Path) -> bool:
+def has_recent_backup(folder: Path) -> bool:
+    """Return whether a backup was made in the last days."""
     note = folder / ".last-backup"
     if not note.exists():
         return False

@@ -65,7 +65,8 @@ def _receive_exactly(sock: socket.socket, size: int) -> bytearray:
     return content
 
 
-def _receive(sock: socket.socket, most: int) -> bytearray:
+def receive_message(sock: socket.socket, most: int) -> bytearray:
+    """Return the next message; ValueError if it has more than ``most`` bytes."""
     (size,) = _LENGTH.unpack(_receive_exactly(sock, _LENGTH.size))
     if size > most:
         raise ValueError(f"A message of {plural(size, 'byte')} is longer than {most:,}.")
@@ -102,7 +103,7 @@ class RemoteReader:
         try:
             sock.settimeout(1.1 * seconds + _GRACE_SECONDS)
             digest = _ask(sock, path, None if solutions_sent is form else form)
-            read = _answer(sock, form, digest)
+            read = receive_answer(sock, form, digest)
         except TimeoutError:
             sock.close()
             return unread(Ended(too_long=True, seconds=seconds))
@@ -136,7 +137,7 @@ class RemoteReader:
                 if not self._idle:
                     break
                 sock, form = self._idle.pop()
-            if _is_open(sock):
+            if is_open(sock):
                 return sock, form
             sock.close()
         until = time.monotonic() + START_SECONDS
@@ -158,7 +159,7 @@ class RemoteReader:
                 return sock, None
 
 
-def _is_open(sock: socket.socket) -> bool:
+def is_open(sock: socket.socket) -> bool:
     """Return whether an idle connection was not closed by the other side."""
     sock.setblocking(False)
     try:
@@ -188,11 +189,12 @@ def _ask(sock: socket.socket, path: Path, form: SubmissionForm | None) -> str:
     return digest.hexdigest()
 
 
-def _answer(sock: socket.socket, form: SubmissionForm, digest: str) -> ReadSubmission:
-    n_parts = _receive(sock, 1)[0]
+def receive_answer(sock: socket.socket, form: SubmissionForm, digest: str) -> ReadSubmission:
+    """Return what the checker read; AnswerError if it is not an answer to this form."""
+    n_parts = receive_message(sock, 1)[0]
     if n_parts > _MOST_PARTS:
         raise AnswerError(f"An answer has {plural(n_parts, 'part')}.")
-    read = decode([_receive(sock, _MOST_HEAD + form.max_memory) for _ in range(n_parts)])
+    read = decode([receive_message(sock, _MOST_HEAD + form.max_memory) for _ in range(n_parts)])
     if not isinstance(read, ReadSubmission):
         raise AnswerError("An answer is no values and no faults.")
     return checked(replace(read, sha256=digest if read.sha256 else ""), form)
@@ -238,7 +240,7 @@ def serve_checks(sock: socket.socket) -> None:
     form: SubmissionForm | None = None
     with sock, contextlib.suppress(ConnectionError):
         while True:
-            message = _receive(sock, 2**40)
+            message = receive_message(sock, 2**40)
             if message:
                 form = pickle.loads(message)  # noqa: S301 - only the scorer can connect
             if form is None:

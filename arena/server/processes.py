@@ -92,7 +92,8 @@ def run_runner(folder: Path, url: str, sandbox: str) -> None:
             runner.stop.wait(1.0)
 
 
-def _main(role: str, arguments: str) -> None:
+def run_role(role: str, arguments: str) -> None:
+    """Run the process of a role, which the supervisor started."""
     document: dict[str, Any] = json.loads(arguments)
     os.umask(0o007)  # the processes may have different users of one group
     end_with_supervisor(document.pop("pipe"))
@@ -114,4 +115,4 @@ def _main(role: str, arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    run_role(*sys.argv[1:])

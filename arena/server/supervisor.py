@@ -308,7 +308,7 @@ class Supervisor:
                         served.name,
                         {
                             "folder": str(served.folder.absolute()),
-                            "url": f"{_loopback_of(self.socket)}/{served.name}",
+                            "url": f"{loopback_of(self.socket)}/{served.name}",
                             "sandbox": served.sandbox,
                         },
                         user=None if self.web_user is None else _owner_of(served.folder),
@@ -322,7 +322,7 @@ class Supervisor:
             )
 
 
-def _loopback_of(bound: socket.socket) -> str:
+def loopback_of(bound: socket.socket) -> str:
     """Return the address of a socket for processes of this machine."""
     host, port = bound.getsockname()[:2]
     return address_of({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104

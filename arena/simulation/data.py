@@ -157,7 +157,7 @@ def synthetic_world(sizes: Sizes, seed: int, drift: float = 0.0) -> World:
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_WORLD_STREAM))
     features = rng.random((sizes.total, _FEATURES))
-    chance = np.round(HUNDRED / (1 + np.exp(-_log_odds(features)))).astype(np.uint8)
+    chance = np.round(HUNDRED / (1 + np.exp(-true_log_odds(features)))).astype(np.uint8)
     target = (rng.integers(0, HUNDRED, sizes.total) < chance).astype(np.intp)
     order = np.arange(sizes.total)
     if drift:
@@ -176,7 +176,8 @@ def synthetic_world(sizes: Sizes, seed: int, drift: float = 0.0) -> World:
     )
 
 
-def _log_odds(x: FloatArray) -> FloatArray:
+def true_log_odds(x: FloatArray) -> FloatArray:
+    """Return the ``(n,)`` log odds of ``(n, p)`` features, by which labels are drawn."""
     waves = np.sin(2 * np.pi * x[:, 0]) + 2 * (x[:, 1] - 0.5) * (x[:, 2] > 0.4)
     steps = np.floor(4 * x[:, 3]) / 3 - 2 * np.abs(x[:, 4] - 0.5)
     return np.asarray(1.3 * waves + steps + 3 * (x[:, 5] - 0.5) * (x[:, 6] - 0.5) - 1.2)

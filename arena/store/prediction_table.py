@@ -177,7 +177,7 @@ class TableReader:
         runs = _runs(submissions)
         values = None
         if len(runs) <= MOST_RUNS:
-            values = self._read_in_order(_query(runs), submissions)
+            values = self._read_in_order(query_of_runs(runs), submissions)
         if values is None:
             values = self._read_in_order(_sorted_query(submissions), submissions)
         if values is None:
@@ -258,7 +258,8 @@ def _runs(submissions: IntArray) -> list[tuple[int, int]]:
 # come in any order; comparisons are a filter, whose rows come in the order of insertion.
 
 
-def _query(runs: Sequence[tuple[int, int]]) -> str:
+def query_of_runs(runs: Sequence[tuple[int, int]]) -> str:
+    """Return the query of the values of consecutive submissions, ``(first, last)`` each."""
     chosen = " OR ".join(f"submission BETWEEN {first} AND {last}" for first, last in runs)
     return f"SELECT submission, rowid, value FROM predictions WHERE {chosen}"  # noqa: S608
 

@@ -95,7 +95,7 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
     if reason is None:
         outside = _outside(path)
         return RepairReport(f"The database '{path}' is intact: nothing was changed.{outside}")
-    quarantine = _copy_to_quarantine(path, time or datetime.now(UTC))
+    quarantine = copy_to_quarantine(path, time or datetime.now(UTC))
     try:
         with _workplace(path) as folder:
             trial = folder / path.name
@@ -103,21 +103,21 @@ def repair(path: Path, *, actor: str = "host", time: datetime | None = None) -> 
                 shutil.copy2(file, folder / file.name)
             report = RepairReport("", quarantine)
             if isinstance(reason, DamagedLogError):
-                report = replace(report, cut_at=_cut(trial, str(reason.__cause__)))
+                report = replace(report, cut_at=cut_log(trial, str(reason.__cause__)))
             database = Database(trial, create=False, checked=False)
             try:
                 _require_whole(database)
-                report = _account(database, report, actor, time)
+                report = record_losses(database, report, actor, time)
             finally:
                 database.close()
             _try_out(trial)
-            _put_in_place(trial, path)
+            put_in_place(trial, path)
     except StoreFormatError as error:
         # Name the organiser's path, not that of the copy.
         message = str(error).replace(str(trial), str(path))
         copy = f"Nothing was changed; '{quarantine}' has a copy of the files."
         raise StoreFormatError(f"{message} {copy}") from error
-    return replace(report, sentence=f"{_sentence(path, report)}{_outside(path)}")
+    return replace(report, sentence=f"{describe_repair(path, report)}{_outside(path)}")
 
 
 def _outside(path: Path) -> str:
@@ -154,7 +154,7 @@ def _try_out(path: Path) -> None:
                 with Store.open(copy, create=False, objects=folder / "objects") as store:
                     problems = store.audit(outside=False) if store.events() else ()
                     if not problems:
-                        _submit(store)
+                        store_a_submission(store)
                 if problems:
                     raise StoreFormatError(
                         f"The database '{path}' differs from its record: {problems[0]} Restore a "
@@ -170,7 +170,7 @@ def _try_out(path: Path) -> None:
             raise StoreFormatError(message) from error
 
 
-def _submit(store: Store) -> None:
+def store_a_submission(store: Store) -> None:
     """Store a submission with predictions, release, scores and event."""
     try:
         solution = store.solution()
@@ -191,7 +191,7 @@ def _submit(store: Store) -> None:
         transaction.append_event("submission", team, {"submission": record.submission})
 
 
-def _put_in_place(repaired: Path, path: Path) -> None:
+def put_in_place(repaired: Path, path: Path) -> None:
     """Replace the files by the repaired ones.
 
     A kill in between leaves a database that is refused because it lacks acknowledged data.
@@ -257,7 +257,8 @@ def _check_predictions(database: Database) -> None:
         )
 
 
-def _copy_to_quarantine(path: Path, time: datetime) -> Path:
+def copy_to_quarantine(path: Path, time: datetime) -> Path:
+    """Copy a database and its files to a new folder beside it; StoreError without the space."""
     beside = (file for file in path.parent.iterdir() if file.is_file())
     files = [path, *(file for file in beside if file.name.startswith(f"{path.name}."))]
     size = _COPIES * sum(file.stat().st_size for file in files)
@@ -277,7 +278,7 @@ def _copy_to_quarantine(path: Path, time: datetime) -> Path:
     return folder
 
 
-def _cut(path: Path, damage: str) -> int:
+def cut_log(path: Path, damage: str) -> int:
     """Cut the log where it is damaged, and return the position."""
     log = _log_of(path)
     if not _opens(path, 0):
@@ -330,7 +331,7 @@ def _log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
-def _account(
+def record_losses(
     database: Database, report: RepairReport, actor: str, time: datetime | None
 ) -> RepairReport:
     """Find what was lost, record it, and start a new journal."""
@@ -365,7 +366,8 @@ def _account(
     )
 
 
-def _sentence(path: Path, report: RepairReport) -> str:
+def describe_repair(path: Path, report: RepairReport) -> str:
+    """Return what a repair did, and what is to be done next."""
     parts = [f"The database '{path}' opens again."]
     if report.cut_at is not None:
         parts.append(f"Its write-ahead log was cut at byte {report.cut_at}.")

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 _MOST_KEPT = 500
-_parsed: dict[str, duckdb.Statement] = {}
+parsed_statements: dict[str, duckdb.Statement] = {}
 
 
 def execute(
@@ -20,10 +20,10 @@ def execute(
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Execute one statement and keep it parsed: its text must be one of few that are used often."""
-    statement = _parsed.get(text)
+    statement = parsed_statements.get(text)
     if statement is None:
         (statement,) = cursor.extract_statements(text)
-        if len(_parsed) >= _MOST_KEPT:
-            _parsed.clear()
-        _parsed[text] = statement
+        if len(parsed_statements) >= _MOST_KEPT:
+            parsed_statements.clear()
+        parsed_statements[text] = statement
     return cursor.execute(statement, parameters)

@@ -192,7 +192,7 @@ def open_engine(name: str, address: str | None = None, workers: int = 0) -> Iter
             )
         yield local_engine(workers)
         return
-    opener = _dask if name == "dask" else _ray
+    opener = dask_engine_at if name == "dask" else ray_engine_at
     if address is not None:
         _probe(address, name)
         _try(opener, name, address)
@@ -253,7 +253,8 @@ def _missing(name: str, error: ImportError) -> InputError:
 
 
 @contextlib.contextmanager
-def _dask(address: str | None, workers: int) -> Iterator[Engine]:
+def dask_engine_at(address: str | None, workers: int) -> Iterator[Engine]:
+    """Yield an engine of a Dask cluster; without an address, of a new one on this machine."""
     try:
         from concurrent.futures import CancelledError
 
@@ -415,7 +416,7 @@ class OneThreadOutput:
         return getattr(self._stdout if is_own_thread else sys.stderr, name)
 
 
-class _RayCheck:
+class RayCheck:
     """Asks every ten seconds whether Ray's head answers, and whether Ray runs on this machine.
 
     If the head does not answer for a minute, Ray ends this process without an exception. If Ray's
@@ -457,7 +458,8 @@ class _RayCheck:
 
 
 @contextlib.contextmanager
-def _ray(address: str | None, workers: int) -> Iterator[Engine]:
+def ray_engine_at(address: str | None, workers: int) -> Iterator[Engine]:
+    """Yield an engine of Ray; without an address, of a new one on this machine."""
     try:
         import ray
     except ImportError as error:
@@ -489,7 +491,7 @@ def ray_engine(
         def share(objects: tuple[Any, ...]) -> list[Any]:
             return [ray.put(object) for object in objects]
 
-        check = _RayCheck(ray)
+        check = RayCheck(ray)
 
         def result(handle: Any) -> Any:
             while True:

@@ -81,15 +81,15 @@ def leave_pandas_out() -> None:
     pandas, such as ``to_pandas``, still imports it. This is for processes of arena only: in them no
     other library passes a series to ``pyarrow.array``, which then takes it for a sequence.
     """
-    if "pandas" in sys.modules or any(isinstance(each, _NoPandas) for each in sys.meta_path):
+    if "pandas" in sys.modules or any(isinstance(each, WithoutPandas) for each in sys.meta_path):
         return
-    finder = _NoPandas()
+    finder = WithoutPandas()
     sys.meta_path.insert(0, finder)
     if "pyarrow.lib" in sys.modules:
         finder.let_ask(sys.modules["pyarrow.lib"])
 
 
-class _NoPandas:
+class WithoutPandas:
     """Lets pyarrow ask for pandas as soon as it is imported, and answers that there is none."""
 
     _is_asked = False

@@ -69,7 +69,7 @@ def digest_of(*objects: Any) -> str | None:
     hasher = _hasher()
     try:
         whole = hashlib.sha256(hasher.hash(objects).encode())
-        for name in _packages(hasher.modules):
+        for name in outermost_packages(hasher.modules):
             whole.update(code_of(name).encode())
         whole.update(_files_at(sorted(hasher.paths)).encode())
     # What pickle raises depends on the object.
@@ -134,7 +134,7 @@ def versions_of_code() -> tuple[tuple[str, str], ...]:
     return tuple(versions)
 
 
-def _packages(modules: set[str]) -> list[str]:
+def outermost_packages(modules: set[str]) -> list[str]:
     """Return the outermost packages of modules, and of what their modules have imported.
 
     Not of what arena has: some of it is imported only when it is needed, such as the display of
@@ -204,12 +204,12 @@ def code_of(name: str) -> str:
 
 def _files_at(paths: Sequence[Path]) -> str:
     """Return a text that changes with these files, and with the files of these folders."""
-    files = [file for path in paths for file in (_walk(path) if path.is_dir() else [path])]
+    files = [file for path in paths for file in (walk_files(path) if path.is_dir() else [path])]
     digests = {str(file): _content_of(file) if file.exists() else None for file in files}
     return repr((list(map(str, paths)), sorted(digests.items())))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def walk_files(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder.
 
     Left out are hidden files, those that arena writes while it works, and those to which this

@@ -65,7 +65,7 @@ def from_ordered_scores(
         _mean_of(losses, options)
         for losses in (
             threshold_losses(array, positive, array, positive),
-            _cross_fitted(array, positive, np.arange(len(array)) if codes is None else codes),
+            cross_fitted_losses(array, positive, np.arange(len(array)) if codes is None else codes),
         )
     )
     high = min(tested.reported_interval[1], _MOST)
@@ -124,7 +124,7 @@ def threshold_losses(
     return np.asarray((tested >= threshold) != labels, dtype=np.float64)
 
 
-def _cross_fitted(
+def cross_fitted_losses(
     scores: FloatArray, positive: npt.NDArray[np.bool_], units: IntArray
 ) -> FloatArray:
     """Return the ``(n,)`` losses with the threshold from other folds; units stay together."""

@@ -182,7 +182,7 @@ class Campaign:
         missing = (
             play for play, play_kept in zip(plays, kept_results, strict=True) if play_kept is None
         )
-        results = engine.run(_play, (self,), missing)
+        results = engine.run(play_attack, (self,), missing)
         shape = (-1, len(MEASURES))
         for key, play_kept in zip(keys, kept_results, strict=True):
             if play_kept is not None:
@@ -239,13 +239,14 @@ class Campaign:
         return np.random.SeedSequence(self.seed, spawn_key=(repetition,)).spawn(3)
 
 
-def _play(
+def play_attack(
     campaign: Campaign,
     repetition: int,
     competitor: Competitor,
     mechanism: Mechanism,
     submission_counts: Sequence[int],
 ) -> list[Point]:
+    """Play an attack once; a function of its own, which a process can be sent."""
     return campaign.play(repetition, competitor, mechanism, submission_counts)
 
 

@@ -37,7 +37,7 @@ def smallest_gain_shown(
     In the metric's unit, positive; None if even a model that is wrong only on those 2% is not
     shown.
     """
-    trial = _Trial(mechanism, rows, settings, seed)
+    trial = GainTrial(mechanism, rows, settings, seed)
     low, high = 0, trial.most
     if not trial.shown(high):
         return None
@@ -48,7 +48,9 @@ def smallest_gain_shown(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
+class GainTrial:
+    """Two models on one board, of which the second is better by a number of rows."""
+
     mechanism: Mechanism
     rows: Rows
     settings: BoardSettings

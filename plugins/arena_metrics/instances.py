@@ -37,14 +37,15 @@ _SMALLEST_SHARE = 1e-9
 """Of a class among all objects; less is a step of a numerical derivative."""
 
 
-class _Columns(NamedTuple):
+class ObjectColumns(NamedTuple):
     """The positions of the columns of a table of objects."""
 
     mask: int
     label: int | None
 
     @classmethod
-    def of(cls, metric: str, names: Sequence[str]) -> _Columns:
+    def of(cls, metric: str, names: Sequence[str]) -> ObjectColumns:
+        """Find the columns by their names; MetricError if they are not clear."""
         plain = [name.lower().replace("_", "").replace(" ", "") for name in names]
         masks = [position for position, name in enumerate(plain) if name in _MASKS]
         labels = [number for number, name in enumerate(plain) if name in _CLASSES]
@@ -74,7 +75,7 @@ class _Objects(NamedTuple):
         return np.asarray(np.bincount(self.owner, pixels, len(self.labels)), dtype=np.float64)
 
     @classmethod
-    def of(cls, cells: Sequence[str], columns: _Columns) -> _Objects:
+    def of(cls, cells: Sequence[str], columns: ObjectColumns) -> _Objects:
         """Read the folded cells of an image; an empty mask is no object."""
         masks = rows_of_cells([cells[columns.mask]])[0][0]
         labels = [""] * len(masks)
@@ -132,7 +133,7 @@ def _matches(true: _Objects, sent: _Objects, threshold: float) -> list[tuple[int
 class _InstanceMetric(MetricOfSums):
     """Mean over the classes of a function of the sums of counts over the images."""
 
-    _columns: _Columns | None = field(default=None, init=False, repr=False, compare=False)
+    _columns: ObjectColumns | None = field(default=None, init=False, repr=False, compare=False)
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
@@ -165,13 +166,13 @@ class _InstanceMetric(MetricOfSums):
         MetricError
             If there is no column of masks.
         """
-        return bound_copy(self, _columns=_Columns.of(self.name, context.targets))
+        return bound_copy(self, _columns=ObjectColumns.of(self.name, context.targets))
 
     def case_statistics(self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]) -> FloatArray:
         """Return the counts of each class in each image, for all classes in turn."""
         m, n = predictions.shape[:2]
         truth, predictions = truth.reshape(n, -1), predictions.reshape(m, n, -1)
-        columns = self._columns or _Columns.of(self.name, [""] * truth.shape[1])
+        columns = self._columns or ObjectColumns.of(self.name, [""] * truth.shape[1])
         true = [_Objects.of(cells, columns) for cells in truth.tolist()]
         sent_objects = [
             [_Objects.of(cells, columns) for cells in prediction]
@@ -206,7 +207,7 @@ class _InstanceMetric(MetricOfSums):
         self, predictions: npt.NDArray[Any], competition: CompetitionInfo
     ) -> Iterable[Fault]:
         """Yield masks that are no run-length encodings, and objects that share pixels."""
-        columns = _Columns.of(self.name, competition.columns)
+        columns = ObjectColumns.of(self.name, competition.columns)
         cells = predictions[:, columns.mask].tolist()
         masks, sizes = rows_of_cells(cells)
         rows = np.repeat(np.arange(len(cells)), sizes)

@@ -102,7 +102,7 @@ class Ranks:
                 "not_offered": ranked.not_offered,
                 "submissions": study.submissions.tolist(),
                 "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
-                "prizes": _prizes_of_teams(study.teams, prizes),
+                "prizes": prizes_of_teams(study.teams, prizes),
             },
             columns=_columns(spread, prizes),
         )
@@ -140,13 +140,13 @@ def _document(
         },
         "submissions": study.submissions.tolist(),
         "share_in_top": {str(k): share_in_top(spread.ranks, k).tolist() for k in _TOPS},
-        "prizes": _prizes_of_teams(study.teams, prizes),
+        "prizes": prizes_of_teams(study.teams, prizes),
         "near_copies": [study.submissions[group].tolist() for group in pairs.near_copies],
         "paired_tests": None if pairs.tests is None else _tests_document(study, pairs.tests),
     }
 
 
-def _prizes_of_teams(teams: tuple[str, ...], prizes: FloatArray) -> list[dict[str, Any]]:
+def prizes_of_teams(teams: tuple[str, ...], prizes: FloatArray) -> list[dict[str, Any]]:
     """Return the teams that ever win, the largest share first."""
     totals: dict[str, float] = {}
     for team, share in zip(teams, prizes.tolist(), strict=True):

@@ -62,7 +62,7 @@ def ranks_of_parts(study: Study, *, workers: int = 1) -> RankSets:
     else:
         decided = _decided(study, alpha / 2, workers)
         sign = 1.0 if metric.greater_is_better else -1.0
-        ends = [_ends(part, alpha / 4, len(study.parts)) for part in study.parts]
+        ends = [bounds_of_part(part, alpha / 4, len(study.parts)) for part in study.parts]
         lows, highs = (np.array(bounds) for bounds in zip(*ends, strict=True))
         better = better_worst_score(decided.better, lows, highs)
         low, high = np.sort([sign * lows.min(axis=0), sign * highs.min(axis=0)], axis=0)
@@ -94,7 +94,7 @@ def _decided(study: Study, alpha: float, workers: int) -> DecidedParts:
     return DecidedParts(tuple(better), tuple(reasons))
 
 
-def _ends(part: Study, alpha: float, n_parts: int) -> tuple[FloatArray, FloatArray]:
+def bounds_of_part(part: Study, alpha: float, n_parts: int) -> tuple[FloatArray, FloatArray]:
     """Return ``(m,)`` bounds of the scores of a part, larger being better.
 
     The lower ones hold at once for all submissions, each in the one part that is truly its worst;

@@ -250,7 +250,7 @@ def rank_intervals(
     )
     resampled -= signed[:, np.newaxis]
     all_pairs = all_pairs or comparisons is not None
-    family = _Family(
+    family = PairFamily(
         scores=signed,
         errors=resampled,
         precisions=precisions,
@@ -345,7 +345,7 @@ def _checked(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Family:
+class PairFamily:
     """All ordered pairs of a board, larger scores being better."""
 
     scores: FloatArray

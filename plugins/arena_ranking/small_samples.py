@@ -163,7 +163,7 @@ class UsedUnits:
     def of(cls, values: FloatArray) -> UsedUnits:
         """Return a copy of the part of ``(m, U)`` values that is used."""
         m, n_units = values.shape
-        chosen, weights = _units_used(values, max(_FEWEST_UNITS, int(PRODUCTS / max(m, 1) ** 2)))
+        chosen, weights = used_units(values, max(_FEWEST_UNITS, int(PRODUCTS / max(m, 1) ** 2)))
         part = values[:, chosen]
         part -= part.mean(axis=0)  # no difference changes
         return cls(part, weights, n_units)
@@ -316,7 +316,7 @@ def _fill_shapes(powers: _Powers, shapes: npt.NDArray[np.float32], start: int, o
     shapes[columns, rows] = -skewness.T
 
 
-def _units_used(values: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
+def used_units(values: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
     """Return positions and weights of units: the largest ones, and a sample of the others."""
     n_units = values.shape[1]
     if n_units <= most:

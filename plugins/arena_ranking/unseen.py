@@ -57,7 +57,7 @@ def unseen_losses(
     [0.7, 0.0]
     """
     if isinstance(metric, CombinedMetric) and not isinstance(metric, HasRowValues):
-        return _of_combination(metric, truth, predictions, units)
+        return unseen_losses_of_combination(metric, truth, predictions, units)
     of_rows = weighted_row_metric(metric) or metric
     low, high = range_of(of_rows)
     if not (is_mean_of_rows(of_rows) and np.isfinite((low, high)).all()):
@@ -71,12 +71,13 @@ def unseen_losses(
     return np.where(at_ends, 0.0, np.maximum(worst, 0.0) * sampling.another)
 
 
-def _of_combination(
+def unseen_losses_of_combination(
     metric: CombinedMetric,
     truth: npt.NDArray[Any],
     predictions: npt.NDArray[Any],
     units: IntArray | None,
 ) -> FloatArray:
+    """Return ``(m,)`` losses of a combination from the ``(m, ...)`` predictions."""
     how, losses = metric.combination.how, []
     if not (metric.combination.is_mean or how == "geometric"):
         return np.zeros(len(predictions))  # each part is decided by itself

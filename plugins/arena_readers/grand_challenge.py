@@ -48,7 +48,7 @@ class GrandChallengeReader:
 
     def recognises(self, path: Path) -> bool:
         """Return whether it is, or holds, an evaluation with values per case."""
-        return any(_cases(_document(file)) for file in list(_files(path))[:3])
+        return any(_cases(read_document(file)) for file in list(_files(path))[:3])
 
     def read(self, path: Path, value: str | None) -> Iterable[CaseScores]:
         """Read all algorithms. ``value`` is a metric; None: the only one."""
@@ -60,7 +60,7 @@ def _files(path: Path) -> Iterable[Path]:
     return find(path, "metrics.json")
 
 
-def _document(file: Path) -> Any:
+def read_document(file: Path) -> Any:
     """Return the document; None for a file that is none, or too large for a guess."""
     try:
         return read_json(file) if file.stat().st_size <= _MOST_BYTES else None

@@ -106,12 +106,12 @@ def _archive(file: Path) -> dict[str, Any]:
             header = members.get("header.json") or members.get("_journal/start.json")
             if header is None:
                 raise unreadable(file, "the archive has no header.json")
-            log: dict[str, Any] = _member(archive, header)
+            log: dict[str, Any] = read_member(archive, header)
             if "summaries.json" in members:
-                log["samples"] = _member(archive, members["summaries.json"])
+                log["samples"] = read_member(archive, members["summaries.json"])
             else:
                 log["samples"] = [
-                    _member(archive, member)
+                    read_member(archive, member)
                     for name, member in sorted(members.items())
                     if name.startswith("samples/")
                 ]
@@ -120,7 +120,7 @@ def _archive(file: Path) -> dict[str, Any]:
         raise unreadable(file, error) from error
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     """Return a document of an archive; Python 3.11 cannot unpack Zstandard (method 93) itself."""
     if info.compress_type != _ZSTD:
         return json.loads(archive.read(info))

@@ -61,7 +61,7 @@ def _read(file: Path, value: str) -> CaseScores:
     cases, labels, values = zip(*records, strict=True)
     several = len(set(labels)) > 1
     return CaseScores(
-        algorithms=[_model(file)] * len(records),
+        algorithms=[model_folder_name(file)] * len(records),
         cases=cases,
         values=np.array(values),
         tasks=[f"label {label}" for label in labels] if several else None,
@@ -116,7 +116,7 @@ def _case(reference: str) -> str:
     return PurePosixPath(reference.replace("\\", "/")).name.split(".")[0]
 
 
-def _model(file: Path) -> str:
+def model_folder_name(file: Path) -> str:
     """Return the name of the folder of the model, above those that nnU-Net makes in it."""
     above = [part for part in file.resolve().parts[1:-1] if not _FOLD.fullmatch(part)]
     return above[-1] if above else file.stem

@@ -111,10 +111,10 @@ class Group(ABC):
         """Make the folders; at the end, kill all processes in the group and remove the folders."""
         with contextlib.ExitStack() as stack:
             for folder in [door.parent for door in self.doors]:
-                _remove_left(folder.parent)
+                remove_left_groups(folder.parent)
                 folder.mkdir()
-                stack.callback(_remove, folder)
-                stack.callback(os.close, _locked(folder))
+                stack.callback(remove_group, folder)
+                stack.callback(os.close, lock_group(folder))
             stack.callback(self._end)
             yield
 
@@ -124,7 +124,7 @@ class Group(ABC):
             self.forget()
 
 
-def _locked(group: Path) -> int:
+def lock_group(group: Path) -> int:
     """Return a descriptor that holds a lock on a group: while its runner lives, it has it.
 
     Raises
@@ -141,7 +141,7 @@ def _locked(group: Path) -> int:
     return folder
 
 
-def _remove_left(parent: Path) -> None:
+def remove_left_groups(parent: Path) -> None:
     """End and remove the groups of runs whose runner was killed.
 
     A bubblewrap whose parent is killed while it starts waits forever, before it starts anything.
@@ -150,7 +150,7 @@ def _remove_left(parent: Path) -> None:
         if Path(f"/proc/{group.name.split('-')[2]}").exists():
             continue
         with contextlib.suppress(OSError):  # its runner is seen elsewhere only, or removes it
-            lock = _locked(group)
+            lock = lock_group(group)
             try:
                 pids = [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
                 if 0 in pids:  # a process that cannot be named here
@@ -158,12 +158,13 @@ def _remove_left(parent: Path) -> None:
                 for pid in pids:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                _remove(group)
+                remove_group(group)
             finally:
                 os.close(lock)
 
 
-def _remove(folder: Path) -> None:
+def remove_group(folder: Path) -> None:
+    """Remove the folder of a group; SandboxError if processes stay in it."""
     until = time.monotonic() + SECONDS_TO_END
     while True:
         try:

@@ -18,7 +18,7 @@ from arena_sandboxes.groups import Group, group_for, has_groups
 from arena_sandboxes.supervisor import Supervisor
 from arena_sandboxes.watch import Watch
 
-_OF_SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+SYSTEM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _REPLACED = {"dev", "input", "output", "proc", "program", "sys", "tmp"}
 """Folders of an environment's root that a run replaces."""
 _OF_PROC = {"cmdline", "cpuinfo", "filesystems", "sysvipc", "version"}
@@ -134,7 +134,7 @@ class LinuxSandbox(ABC):
             )
             supervisor.begin()
             self.started(supervisor, group, box)
-            end = watch.until(supervisor.status[0].fileno(), _exit_code)
+            end = watch.until(supervisor.status[0].fileno(), reported_exit_code)
             if end is None:
                 reason = _first_line(watch.log) or "it was killed"
                 raise SandboxError(
@@ -164,7 +164,7 @@ class LinuxSandbox(ABC):
 def shown_of(root: Path) -> Iterator[Path]:
     """Yield what a program sees of a system at the top of its root, links as such."""
     is_image = root != Path("/")
-    names = sorted(path.name for path in root.iterdir()) if is_image else _OF_SYSTEM
+    names = sorted(path.name for path in root.iterdir()) if is_image else SYSTEM_FOLDERS
     for name in names:
         path = root / name
         if name not in _REPLACED and (path.exists() or path.is_symlink()):
@@ -183,7 +183,7 @@ def hidden_of_proc(box: Box) -> Iterator[Path]:
             yield path
 
 
-def _exit_code(status: bytes) -> int | None:
+def reported_exit_code(status: bytes) -> int | None:
     """Return the exit code of the program from what the supervisor reports."""
     for line in status.splitlines():
         with contextlib.suppress(ValueError):  # the line is not complete yet

@@ -187,7 +187,7 @@ class Podman(LinuxSandbox):
         runtime.chmod(0o700)
         (folder / "containers.conf").write_text(_CONFIGURATION.format(folder=folder))
         (folder / "filter.json").write_text(container_profile())
-        _require_readable(job.inputs)
+        require_readable(job.inputs)
         _let_read(job.program)
         # Only a user needs a namespace of users: root has all rights that podman needs.
         users = () if os.geteuid() == 0 else ("--user", "--map-root-user", "--map-auto")
@@ -269,7 +269,7 @@ def _view(
     if root == Path("/"):
         (root_of_program / "etc" / "passwd").write_text(USERS)
         (root_of_program / "etc" / "group").write_text(GROUPS)
-    for path in _shown(root):
+    for path in shown_paths(root):
         place = str(path.relative_to(root))
         if path.is_symlink():
             (root_of_program / place).symlink_to(path.readlink())
@@ -287,7 +287,7 @@ def _view(
     yield from ("--rootfs", str(root_of_program))
 
 
-def _shown(root: Path) -> Iterator[Path]:
+def shown_paths(root: Path) -> Iterator[Path]:
     """Yield what a program sees of a system; of ``/etc`` each entry, because podman adds some.
 
     Names with a colon are left out: the arguments of podman cannot name them.
@@ -309,7 +309,7 @@ def _let_read(folder: Path) -> None:
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
-def _require_readable(inputs: Path) -> None:
+def require_readable(inputs: Path) -> None:
     """Refuse inputs that only the runner can read: the program has another user.
 
     Raises

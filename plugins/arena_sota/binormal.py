@@ -170,16 +170,17 @@ def auc_maximum(
     True
     """
     values = success_probabilities(auc)
-    _check(positives, negatives, rho, repetitions)
+    check_simulation(positives, negatives, rho, repetitions)
     mu = separation(np.clip(values, 1e-12, 1 - 1e-12))
     rare, other = min(positives, negatives), max(positives, negatives)
-    mu = mu[_relevant(values, rare, other, rho)]
+    mu = mu[relevant_classifiers(values, rare, other, rho)]
     draw = _draw_rows if other <= _FEW else _draw_given_rare
     drawn = [float(draw(mu, rare, other=other, rho=rho, rng=rng)) for _ in range(repetitions)]
     return DrawnMaximum(np.sort(np.array(drawn)), float(values.max()))
 
 
-def _check(positives: int, negatives: int, rho: float, repetitions: int) -> None:
+def check_simulation(positives: int, negatives: int, rho: float, repetitions: int) -> None:
+    """Raise UsageError if an AUC of such rows cannot be simulated."""
     if positives < 1 or negatives < 1:
         raise UsageError("An AUC needs at least one positive and one negative row.")
     if not 0 <= rho < 1:
@@ -188,7 +189,7 @@ def _check(positives: int, negatives: int, rho: float, repetitions: int) -> None
         raise UsageError("A simulation needs at least two repetitions.")
 
 
-def _relevant(values: FloatArray, rare: int, other: int, rho: float) -> IntArray:
+def relevant_classifiers(values: FloatArray, rare: int, other: int, rho: float) -> IntArray:
     """Return the classifiers that can overtake the best one, in descending order.
 
     The variance of an AUC is exact for independent rows. Of two rows of one class it needs the

@@ -259,7 +259,7 @@ def curves(
     points = [
         (label, float(x), float(y))
         for label, (xs, ys) in lines_by_label.items()
-        for x, y in _visible(xs, ys)
+        for x, y in visible_points(xs, ys)
     ]
     rows = [{"score": x, "probability": y, "what": label} for label, x, y in points]
     color = _colors([*lines_by_label, *marks])
@@ -277,7 +277,8 @@ def curves(
     return layered([line, *_marks(marks, color, x_axis)], height=_HEIGHT)
 
 
-def _visible(xs: FloatArray, ys: FloatArray) -> FloatArray:
+def visible_points(xs: FloatArray, ys: FloatArray) -> FloatArray:
+    """Return at most ``_POINTS`` points ``(n, 2)`` of a density, without its empty ends."""
     points = np.column_stack([xs, ys])
     visible = np.flatnonzero(ys >= 1e-3 * ys.max(initial=0.0))
     if len(visible):

@@ -106,7 +106,7 @@ def max_command(
     from arena.charts import check_chart_path
 
     check_chart_path(chart)
-    given = _theta(theta, uniform, theta_file)
+    given = accuracies_of(theta, uniform, theta_file)
     maximum: SampleMaximum | DrawnMaximum
     if metric == "accuracy":
         from arena_sota.maximum import sample_maximum
@@ -234,7 +234,10 @@ def _auc_maximum(
     return drawn_maximum, size
 
 
-def _theta(theta: float | None, uniform: tuple[float, float] | None, file: Path | None) -> Any:
+def accuracies_of(
+    theta: float | None, uniform: tuple[float, float] | None, file: Path | None
+) -> Any:
+    """Return the accuracies that one option describes: a number, distribution or array."""
     options_given = [option for option in (theta, uniform, file) if option is not None]
     if len(options_given) != 1:
         raise UsageError(

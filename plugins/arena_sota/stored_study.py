@@ -55,10 +55,13 @@ def open_studies(
     """
     state = open_state(folder, None, wait, view=True).in_phase()
     with state.store:
-        yield _studies(state, splits, every=every)
+        yield studies_of_splits(state, splits, every=every)
 
 
-def _studies(state: CompetitionState, splits: Sequence[str], *, every: bool) -> tuple[Study, ...]:
+def studies_of_splits(
+    state: CompetitionState, splits: Sequence[str], *, every: bool
+) -> tuple[Study, ...]:
+    """Return the studies of all splits on the submissions with a score on each."""
     unranked = state.roster.unranked
     records = [record for record in state.ledger.counting() if record.team not in unranked]
     if not every:

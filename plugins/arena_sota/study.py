@@ -112,7 +112,7 @@ def best_of_study(
         rho=used,
         target=target,
         level=study.level,
-        repetitions=_repetitions(dependence.n_clusters, positive),
+        repetitions=number_of_simulations(dependence.n_clusters, positive),
     )
     source = "predictions" if rho0 is None else "given"
     return _as_board(
@@ -148,7 +148,7 @@ def _as_board(
     )
 
 
-def _repetitions(clusters: int, positive: npt.NDArray[np.bool_]) -> int:
+def number_of_simulations(clusters: int, positive: npt.NDArray[np.bool_]) -> int:
     """Return a number of simulations that keeps ``arena finalize`` fast."""
     rare = min(int(positive.sum()), int((~positive).sum()), 512)
     return int(np.clip(_MOST_SCORES_DRAWN / (clusters * rare), 40, 200))

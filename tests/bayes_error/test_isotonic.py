@@ -58,7 +58,7 @@ def test_thresholds_are_tested_on_tenths_of_the_rows_that_hold_whole_units(
 
     monkeypatch.setattr(isotonic, "threshold_losses", losses)
     rows = np.arange(len(units))
-    assert isotonic._cross_fitted(rows, rows % 2 == 0, units).tolist() == [*(rows % 2 == 0)]
+    assert isotonic.cross_fitted_losses(rows, rows % 2 == 0, units).tolist() == [*(rows % 2 == 0)]
     assert folds == sizes
 
 

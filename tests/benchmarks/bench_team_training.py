@@ -60,7 +60,7 @@ def of_teams(manager, world, rounds):
 
 def timed_teams(manager, world, rounds):
     """Return the processor seconds of all rounds, and those within LightGBM's own calls."""
-    training._kept.clear()  # no Dataset of an earlier run
+    training.kept_training_sets.clear()  # no Dataset of an earlier run
     inside, depth = 0.0, 0
 
     def timed(function):

@@ -14,7 +14,7 @@ from arena.charts.board import score_chart
 from arena.charts.files import check_chart_path, file_padding, write_chart
 from arena.charts.labels import axis_labels
 from arena.charts.ranges import Bars, Points, ranges_chart
-from arena.charts.shake_up import _box, _inside, _overlap, labelled_sides
+from arena.charts.shake_up import boxes_overlap, is_in_chart, label_box, labelled_sides
 from arena.charts.shares import shares_chart
 from arena.charts.specification import (
     count_axis,
@@ -269,7 +269,9 @@ def test_labels_stand_on_the_first_side_that_is_free() -> None:
 
 
 def test_a_label_is_nine_pixels_from_its_point_and_twelve_high() -> None:
-    boxes = {side: _box(side, 100, y=200, width=13) for side in ("right", "left", "above", "below")}
+    boxes = {
+        side: label_box(side, 100, y=200, width=13) for side in ("right", "left", "above", "below")
+    }
     assert boxes == {
         "right": (109, 194, 122, 206),
         "left": (78, 194, 91, 206),
@@ -281,20 +283,20 @@ def test_a_label_is_nine_pixels_from_its_point_and_twelve_high() -> None:
 def test_a_label_is_inside_up_to_the_gap_and_the_height_of_a_line_beside_the_plane() -> None:
     # The plane is 420 wide and 480 high.
     edge = (-9, -12, 429, 492)
-    assert _inside(edge)
+    assert is_in_chart(edge)
     for place, step in enumerate((-1, -1, 1, 1)):
         outside = [end + step * (place == side) for side, end in enumerate(edge)]
-        assert not _inside(tuple(outside))
+        assert not is_in_chart(tuple(outside))
 
 
 def test_boxes_that_touch_do_not_overlap() -> None:
     box = (10, 20, 30, 40)
     for other_box in ((30, 20, 50, 40), (-10, 20, 10, 40), (10, 40, 30, 60), (10, 0, 30, 20)):
-        assert not _overlap(box, other_box)
-        assert not _overlap(other_box, box)
+        assert not boxes_overlap(box, other_box)
+        assert not boxes_overlap(other_box, box)
     for other_box in ((29, 39, 50, 60), (-10, 0, 11, 21), (15, 25, 16, 26)):
-        assert _overlap(box, other_box)
-        assert _overlap(other_box, box)
+        assert boxes_overlap(box, other_box)
+        assert boxes_overlap(other_box, box)
 
 
 @pytest.mark.parametrize(

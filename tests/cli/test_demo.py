@@ -21,7 +21,7 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def test_the_models_of_the_teams_are_kept() -> None:
-    models = list(demo_teams._models(3))
+    models = list(demo_teams.demo_models(3))
     assert len(models) == demo_teams.N_TEAMS
     lines = [f"{team}: {' '.join(repr(model).split())}" for team, model in models]
     check_kept("demo-models.txt", "\n".join(lines) + "\n")
@@ -43,7 +43,7 @@ def test_each_team_trains_on_500_images_and_predicts_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = SecondDigit()
-    monkeypatch.setattr(demo_teams, "_models", lambda seed: [(f"team-{seed}", model)])
+    monkeypatch.setattr(demo_teams, "demo_models", lambda seed: [(f"team-{seed}", model)])
     for _ in range(2):  # into a folder that has the files of a demo already
         assert list(demo_teams.write_competition(tmp_path, seed=3)) == ["team-3"]
     # scikit-learn ships 1,797 images of 8 x 8 pixels, whose grey values are 0 to 16.

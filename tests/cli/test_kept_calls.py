@@ -743,7 +743,7 @@ def test_init_creates_competitions_by_its_options_as_kept(commands: RecordedComm
         return recorded_function(commands.lines, "create", created)(folder, solution, **others)
 
     commands.monkeypatch.setattr("arena.cli.commands.init.Competition.create", create)
-    commands.function("cli.commands.init._say_what_was_made")
+    commands.function("cli.commands.init.say_what_was_made")
     base = "init c --solution s.csv --metric mae"
     columns = (
         "--id i --target a,b --positive p --classes n,p --cluster c --tasks k --weight w "
@@ -832,7 +832,7 @@ def test_init_describes_the_new_competition_as_kept(
             manager=SimpleNamespace(metrics=SimpleNamespace(resolve=str)),
             phases=lambda: [{"state": "open"}] * phases + [{"state": "over"}],
         )  # fmt: skip
-        init._say_what_was_made(Path("my c"), competition)
+        init.say_what_was_made(Path("my c"), competition)
         commands.lines += [*capsys.readouterr().out.splitlines(), ""]
 
     say("ppqi")

@@ -27,7 +27,7 @@ def test_every_choice_is_the_kept_one() -> None:
 def options() -> Iterator[str]:
     for point in sorted(metadata.entry_points(group="arena.commands")):
         yield from options_of(point.name, point.module, point.attr)
-    for name in simulate._COMMANDS:
+    for name in simulate.COMMANDS:
         yield from options_of(f"simulate {name}", f"arena.cli.commands.simulate_{name}", "app")
 
 

@@ -278,6 +278,6 @@ def test_a_full_disk_is_reported_when_the_rest_of_the_output_is_written(
     codes = []
     for code in (0, 3):
         end = SystemExit(code)
-        main_module._write_rest(end)
+        main_module.write_rest_of_stdout(end)
         codes.append(end.code)
     assert (codes, messages) == ([1, 3], ["No space left. Nothing more was written."])

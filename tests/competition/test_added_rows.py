@@ -17,8 +17,8 @@ from arena.competition import added_rows
 from arena.competition.added_rows import (
     ROWS_ADDED,
     AddedRows,
-    _check_rounds,
-    _rows_of_sample,
+    check_rounds_are_later,
+    count_sample_rows,
     with_new_rows,
 )
 from arena.competition.exports.verify import verify_bundle
@@ -253,10 +253,10 @@ def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:
         with_phases=SimpleNamespace(phase=phases),
     )
     for added in (section(noon + minute), section(None), section(noon, "other")):
-        _check_rounds(state, {"w0": added})
+        check_rounds_are_later(state, {"w0": added})
     for end in (noon, noon - minute):
         with pytest.raises(InputError) as refusal:
-            _check_rounds(state, {"w0": section(end)})
+            check_rounds_are_later(state, {"w0": section(end)})
         assert str(refusal.value) == (
             "The round w0 would be before w1, which was finalized: a later round cannot change "
             "what was decided."
@@ -264,6 +264,6 @@ def test_a_round_before_a_finalized_one_of_its_series_is_refused() -> None:
 
 
 def test_the_rows_of_a_sample_are_counted_without_its_header(tmp_path: Path) -> None:
-    assert _rows_of_sample(tmp_path) == 0
+    assert count_sample_rows(tmp_path) == 0
     (tmp_path / SAMPLE_NAME).write_text('id,y\n"a\nb",0\nc,1\n')
-    assert _rows_of_sample(tmp_path) == 2
+    assert count_sample_rows(tmp_path) == 2

@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.boards.boards_over_phases import _about_missing, _complete, phases_by_board
+from arena.competition.boards.boards_over_phases import (
+    files_by_team,
+    note_on_missed_phases,
+    phases_by_board,
+)
 from arena.competition.boards.counted_submissions import phases_of_final_boards
 from arena.competition.boards.outdated_board import FINAL_CAUSES
 from arena.competition.competition import Competition
@@ -380,7 +384,7 @@ def test_a_note_says_what_a_missed_phase_counts() -> None:
     board: Any = SimpleNamespace(rows=rows, left_out=[])
 
     def note() -> str:
-        text: str = _about_missing(section, board)  # type: ignore[arg-type]
+        text: str = note_on_missed_phases(section, board)  # type: ignore[arg-type]
         return text
 
     assert note() == "2 phases. No team missed one."
@@ -420,11 +424,11 @@ def test_teams_that_missed_a_phase_are_left_out_or_have_another_file(
         ),
         files={"dev": {"a": 1, "b": 3, "base": 5}, "final": {"a": 2, "c": 4, "base": 6}},
     )
-    assert _complete("both", finals, ["dev", "final"]) == (files, left_out)
+    assert files_by_team("both", finals, ["dev", "final"]) == (files, left_out)
     del finals.files["final"]["base"]
     if missing == "baseline":
         with pytest.raises(UsageError) as refused:
-            _complete("both", finals, ["dev", "final"])
+            files_by_team("both", finals, ["dev", "final"])
         assert str(refused.value) == (
             "[board.both]: the baseline 'base' has no file in the phase final, in which it stands "
             'for teams that missed it: submit one, or set missing to "unranked" or "worst".'

@@ -21,7 +21,7 @@ from arena.competition.exports.claims import (
     result_digest,
 )
 from arena.competition.exports.contradictions import contradictions_in
-from arena.competition.exports.verify import _differences
+from arena.competition.exports.verify import differences_of_boards
 from arena.competition.record.rebuild import REBUILT
 from arena.config import Settings
 from arena.errors import InputError
@@ -132,15 +132,15 @@ def test_each_difference_of_an_exported_board_is_a_sentence() -> None:
         ({"findings": [{"analysis": "ranks"}]}, ["The ranks in the bracket students differ."]),
         ({"best_score_corrected": {"estimate": 0.8}}, ["The corrected best score differs."]),
     ):  # fmt: skip
-        assert list(_differences(board(**changed), board())) == sentences, changed
+        assert list(differences_of_boards(board(**changed), board())) == sentences, changed
     older = board()
     del older["n_rows"], older["greater_is_better"]  # older exports lack both
-    assert list(_differences(older, board(n_pending=0))) == []
-    assert list(_differences(board(), board(n_pending=2))) == ["n_pending differs."]
+    assert list(differences_of_boards(older, board(n_pending=0))) == []
+    assert list(differences_of_boards(board(), board(n_pending=2))) == ["n_pending differs."]
 
 
 def test_codes_are_numbered_by_their_first_occurrence() -> None:
-    codes, before = verify._in_order_of_occurrence(np.array([2, 0, 2, 1, 0]))
+    codes, before = verify.codes_by_occurrence(np.array([2, 0, 2, 1, 0]))
     assert (codes.tolist(), before.tolist()) == ([0, 1, 0, 2, 1], [2, 0, 1])
 
 
@@ -154,7 +154,7 @@ def test_a_board_had_intervals_if_it_has_resamples_or_public_scores_of_a_black_b
         ({**no_public, "resamples": 0}, BlackBox(), False),
         ({"standings": [], "resamples": 0}, BlackBox(), False),
     ):
-        assert verify._had_intervals(result, metric) is had_intervals
+        assert verify.had_intervals(result, metric) is had_intervals
 
 
 def test_another_solution_or_metric_than_the_recorded_one_is_reported(
@@ -176,7 +176,7 @@ def test_another_solution_or_metric_than_the_recorded_one_is_reported(
         monkeypatch.setattr(
             verify, "recorded_solution", lambda _, recorded=(number, digests): recorded
         )
-        assert list(verify._other_solution(SimpleNamespace(key=b""), none)) == sentences  # type: ignore[arg-type]
+        assert list(verify.difference_of_solution(SimpleNamespace(key=b""), none)) == sentences  # type: ignore[arg-type]
     events = [SimpleNamespace(payload=payload) for payload in ({"metric_sha256": "1"}, {})]
     metric = SimpleNamespace(specification="metric.py:gain")
     exported: Any = SimpleNamespace(events=events, settings=SimpleNamespace(metric=metric))
@@ -187,7 +187,7 @@ def test_another_solution_or_metric_than_the_recorded_one_is_reported(
     ):  # fmt: skip
         events[0].payload["metric_sha256"] = digest
         monkeypatch.setattr(verify, "metric_code", lambda *_, code=code: code)
-        assert list(verify._other_metric(exported, none)) == sentences
+        assert list(verify.difference_of_metric(exported, none)) == sentences
 
 
 def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_with_labels(
@@ -215,12 +215,12 @@ def test_a_board_over_phases_is_missing_where_a_ranked_team_is_in_each_phase_wit
         monkeypatch.setattr(
             verify, "phases_by_board", lambda *_, phases=phases: {"shown": phases, "all": phases}
         )
-        sentences = list(verify._lacking_boards_over_phases(exported, exported, roster))
+        sentences = list(verify.lacking_boards_over_phases(exported, exported, roster))
         assert sentences == ["result.json lacks the board all."] * missing, (phases, labelled)
     counting["dev"] = counting["final"] = {"host"}
     monkeypatch.setattr(verify, "phases_by_board", lambda *_: {"all": ("dev", "final")})
     monkeypatch.setattr(verify, "rows_with_labels", lambda *_: np.array([True]))
-    assert list(verify._lacking_boards_over_phases(exported, exported, roster)) == []
+    assert list(verify.lacking_boards_over_phases(exported, exported, roster)) == []
 
 
 RECORDED: dict[int, dict[str, Any]] = {
@@ -296,7 +296,10 @@ def test_each_contradiction_of_a_public_board_is_a_sentence(
         claims_of(), folder=tmp_path, settings=Settings.of(metric="f1", baseline="zero"),
         result={"greater_is_better": True, "standings": []},
     )  # fmt: skip
-    assert list(contradictions._of_public_board(exported, RECORDED, N_SUBMISSIONS)) == sentences
+    assert (
+        list(contradictions.contradictions_of_public_board(exported, RECORDED, N_SUBMISSIONS))
+        == sentences
+    )
 
 
 def test_a_public_board_of_losses_has_the_lowest_score_first(tmp_path: Path) -> None:
@@ -305,7 +308,9 @@ def test_a_public_board_of_losses_has_the_lowest_score_first(tmp_path: Path) -> 
         claims_of(), folder=tmp_path, settings=Settings.of(metric="f1", baseline="zero"),
         result={"greater_is_better": False, "standings": []},
     )  # fmt: skip
-    assert list(contradictions._of_public_board(exported, RECORDED, N_SUBMISSIONS)) == [
+    assert list(
+        contradictions.contradictions_of_public_board(exported, RECORDED, N_SUBMISSIONS)
+    ) == [
         "public.csv: Ants is not listed with its best released score.",
         *(
             f"public.csv: the rank of {team} does not follow from the scores."
@@ -368,8 +373,8 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
         for number in (1, 2, 3)
     )
     (tmp_path / "submissions.csv").write_text(text.replace(before, after, 1))
-    monkeypatch.setattr(contradictions, "_of_public_board", lambda *_: iter(()))
-    monkeypatch.setattr(contradictions, "_of_rounds", lambda *_: iter(()))
+    monkeypatch.setattr(contradictions, "contradictions_of_public_board", lambda *_: iter(()))
+    monkeypatch.setattr(contradictions, "contradictions_of_rounds", lambda *_: iter(()))
     recorded = {number: RECORDED[number] for number in (1, 2, 3)} | {
         20: {**RECORDED[4], "phase": "dev"}
     }
@@ -378,7 +383,7 @@ def test_each_contradiction_of_the_submissions_is_a_sentence(
         claims_of(), folder=tmp_path, events=(repair,), result={"standings": []},
         finals=finals or {"Ants": [1, 2], "Bees": [3]},
     )  # fmt: skip
-    assert list(contradictions._of_submissions(exported, recorded)) == sentences
+    assert list(contradictions.contradictions_of_submissions(exported, recorded)) == sentences
 
 
 def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
@@ -414,14 +419,14 @@ def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
     ):  # fmt: skip
         finding = {"analysis": "board all", "document": {"round_files": files}}
         exported = replace(claims_of(), result={"findings": [finding]})
-        assert list(contradictions._of_rounds(exported, recorded)) == sentences
+        assert list(contradictions.contradictions_of_rounds(exported, recorded)) == sentences
 
 
 def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contradictions, "first_broken", lambda events: "")
-    monkeypatch.setattr(contradictions, "_of_submissions", lambda *_: iter(()))
+    monkeypatch.setattr(contradictions, "contradictions_of_submissions", lambda *_: iter(()))
     (tmp_path / "finals").mkdir()
     for name in ("private.csv", "key.txt", "finals/1.csv"):
         (tmp_path / name).write_text("team,rank\nAnts,1\n" if name == "private.csv" else "")

@@ -178,7 +178,7 @@ def test_a_deadline_is_moved_later_while_no_private_board_is_computed() -> None:
         (noon, later, False, ""),
     ):
         assert message == refusal(
-            lambda before=before, after=after, is_final=is_final: configure._check_deadline(
+            lambda before=before, after=after, is_final=is_final: configure.check_new_deadline(
                 before, after, is_final=is_final
             )
         )
@@ -190,36 +190,36 @@ def test_a_value_has_the_type_of_its_setting() -> None:
         "choice": ("b",), "list": (["a"],),
     }  # fmt: skip
     for kind, values in kinds.items():
-        assert configure._typed(None, kind, "key") is None
+        assert configure.typed_value(None, kind, "key") is None
         for value in values:
             expected = datetime(2026, 3, 1, 12, tzinfo=UTC) if kind == "time" else value
-            assert configure._typed(value, kind, "key") == expected
+            assert configure.typed_value(value, kind, "key") == expected
         wrong = {"number": "7", "flag": 1, "list": "a"}.get(kind, 7)
         for value in (wrong, "yes" if kind == "flag" else True):
             with pytest.raises(UsageError) as error:
-                configure._typed(value, kind, "key")
+                configure.typed_value(value, kind, "key")
             assert str(error.value) == f"key: {value} is not a value of this setting."
 
 
 def test_texts_are_written_to_pages_and_to_the_rules_only(tmp_path: Path) -> None:
     most = "A text has at most 20,000 characters."
-    assert configure._text("a\r\nb \n\n") == "a\nb\n"
-    assert configure._text("x" * 20_000) == "x" * 20_000 + "\n"
+    assert configure.normalized_text("a\r\nb \n\n") == "a\nb\n"
+    assert configure.normalized_text("x" * 20_000) == "x" * 20_000 + "\n"
     for text in ("x" * 20_001, 7, None):
-        assert refusal(lambda text=text: configure._text(text)) == most
+        assert refusal(lambda text=text: configure.normalized_text(text)) == most
     server = SimpleNamespace(rules="rules.md")
     state: Any = SimpleNamespace(folder=tmp_path, wanted=SimpleNamespace(server=server))
-    assert configure._place(state, "rules") == tmp_path / "rules.md"
+    assert configure.file_of_text(state, "rules") == tmp_path / "rules.md"
     for rules in ("../rules.md", "rules.txt", "a b.md"):
         server.rules = rules
-        message = refusal(lambda: configure._place(state, "rules"))
+        message = refusal(lambda: configure.file_of_text(state, "rules"))
         assert message == f"The rules are in {rules}, which is written by hand only."
     for name in ("pages/a.md", "pages/_footer.md", f"pages/{'x' * 80}.md", "pages/1-a_B.md"):
-        assert configure._place(state, name) == tmp_path / name
+        assert configure.file_of_text(state, name) == tmp_path / name
     for name in ("a.md", "pages/../a.md", "pages/.a.md", "pages/-a.md", f"pages/{'x' * 81}.md",
                  "pages/a.txt", "pages/a.md "):  # fmt: skip
-        message = refusal(lambda name=name: configure._place(state, name))
+        message = refusal(lambda name=name: configure.file_of_text(state, name))
         assert message == "A page is called pages/NAME.md, with letters, digits, - and _.", name
     (tmp_path / "pages").symlink_to(tmp_path)
-    message = refusal(lambda: configure._place(state, "pages/a.md"))
+    message = refusal(lambda: configure.file_of_text(state, "pages/a.md"))
     assert message == "pages is a link, so pages are written by hand only."

@@ -23,7 +23,7 @@ def test_a_metric_must_find_its_columns_on_every_row_that_counts(
     bound: list[list[bool]] = []
     monkeypatch.setattr(create, "metric_of_solution", lambda metric, solution: metric)
     monkeypatch.setattr(create, "bind", lambda metric, _, rows: bound.append(rows.tolist()))
-    create._check_metric(solution, Settings.of(metric="mae"), MANAGER)
+    create.check_metric_columns(solution, Settings.of(metric="mae"), MANAGER)
     assert bound == [[True, False, True]]
 
 
@@ -35,7 +35,7 @@ def test_what_a_failed_creation_made_is_removed(tmp_path: Path, *, exists: bool)
         (folder / "rules.md").touch()
 
     def fail_in_it() -> None:
-        with create._removed_on_error(folder):
+        with create.removed_on_error(folder):
             assert exists or folder.stat().st_mode & 0o777 == 0o700
             (folder / "c.duckdb").touch()
             (folder / "objects").mkdir()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.competition.exports.export import _FinalWriter, write_bundle
+from arena.competition.exports.export import PredictionWriter, write_bundle
 from arena.errors import InputError
 from arena.types import PredictionKind, Target
 from few_rows import FIVE_ROWS
@@ -65,7 +65,7 @@ def test_predictions_are_written_as_they_were_sent(
     kind: PredictionKind, classes: Any, values: Any, written: str, tmp_path: Path
 ) -> None:
     targets = tuple(replace(target, classes=classes) for target in TWO.targets)
-    writer = _FinalWriter.of(replace(TWO, kind=kind, targets=targets))
+    writer = PredictionWriter.of(replace(TWO, kind=kind, targets=targets))
     writer.write(tmp_path / "all.csv", values)
     assert (tmp_path / "all.csv").read_bytes().decode() == written
     writer.write(tmp_path / "first.csv", values[:1])

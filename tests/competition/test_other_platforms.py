@@ -12,7 +12,7 @@ import pytest
 
 from arena.competition.other_platforms import (
     ImportedSettings,
-    _evalai_phase,
+    evalai_phase,
     settings_from_codabench,
     settings_from_evalai,
 )
@@ -144,7 +144,7 @@ def test_a_phase_shows_scores_as_its_splits_do(
 ) -> None:
     read = ImportedSettings()
     pairs = [{"visibility": number} for number in visible]
-    phase = _evalai_phase({"name": "Dev", "leaderboard_public": is_public}, pairs, [], read)
+    phase = evalai_phase({"name": "Dev", "leaderboard_public": is_public}, pairs, [], read)
     expected = {} if scores == "board" else {"public": {"scores": scores}}
     assert {key: phase.section[key] for key in ("public",) if key in phase.section} == expected
 

@@ -17,7 +17,7 @@ import pytest
 from arena.competition.exports.verify import verify_bundle
 from arena.competition.programs import program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
-from arena.competition.programs.reruns import _compared
+from arena.competition.programs.reruns import compare_run
 from arena.competition.programs.runners import (
     add_runner,
     digest_of_inputs,
@@ -558,11 +558,11 @@ def test_a_run_again_without_an_output_or_with_the_same_bytes_is_not_scored() ->
     none: Any = None
     lost = ProgramRun("time", 1.0, cpu_seconds=1.0, peak_mb=1.0)
     arguments: Any = {"state": none, "submission": 1, "program": none}
-    assert _compared(**arguments, before={"output_sha256": None}, run=lost) == ("time", None, 0)
+    assert compare_run(**arguments, before={"output_sha256": None}, run=lost) == ("time", None, 0)
     same = ProgramRun(
         "ok", 1.0, cpu_seconds=1.0, peak_mb=1.0, output=Path("out"), about={"output_sha256": "ab"}
     )
-    assert _compared(**arguments, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)
+    assert compare_run(**arguments, before={"output_sha256": "ab"}, run=same) == ("bytes", None, 0)
 
 
 def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyPatch) -> None:

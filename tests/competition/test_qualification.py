@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from arena.competition import qualification
-from arena.competition.qualification import Qualification, _best_of_public_board, _is_unsure
+from arena.competition.qualification import Qualification, best_of_public_board, is_rank_unsure
 from arena.errors import UsageError
 
 
 def test_a_place_is_unsure_if_its_interval_holds_ranks_on_both_sides_of_the_limit() -> None:
     for low, high, unsure in ((1, 2, False), (1, 3, True), (2, 3, True), (3, 4, False)):
-        assert _is_unsure({"rank_low": low, "rank_high": high}, 2) is unsure
-    assert not _is_unsure({}, 2)
-    assert not _is_unsure({"rank_low": 1, "rank_high": None}, 2)
+        assert is_rank_unsure({"rank_low": low, "rank_high": high}, 2) is unsure
+    assert not is_rank_unsure({}, 2)
+    assert not is_rank_unsure({"rank_low": 1, "rank_high": None}, 2)
 
 
 def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,9 +33,9 @@ def test_the_best_of_a_public_board_are_those_up_to_a_rank(monkeypatch: pytest.M
         "The phase dev has no private rows: the order is that of its public scores, which have no "
         "rank intervals."
     )
-    best = _best_of_public_board(before, "final", most=1)
+    best = best_of_public_board(before, "final", most=1)
     assert best == Qualification("final", ("Ants",), board="public", notes=(note,))
-    best_two = _best_of_public_board(before, "final", most=2)
+    best_two = best_of_public_board(before, "final", most=2)
     assert (best_two.teams, best_two.notes[0], len(best_two.notes)) == (
         ("Ants", "Bees", "Cats"),
         note,
@@ -96,7 +96,7 @@ def test_the_best_of_a_final_board_are_those_up_to_a_rank(monkeypatch: pytest.Mo
     )
 
     def best(most: int) -> Qualification:
-        return qualification._best_of_final_board(before, "final", most=most)
+        return qualification.best_of_final_board(before, "final", most=most)
 
     undecided = "The private rows do not decide whether"
     assert best(2) == Qualification("final", ("Ants", "Bees"), board="final", notes=(

@@ -477,9 +477,9 @@ def test_a_team_asks_for_nothing_after_a_competition_was_ended(
         request = replace(request, received=START + timedelta(seconds=seconds))
         refusal = pytest.raises(UsageError, match="^The competition is over: its final result")
         with refusal if is_refused else contextlib.nullcontext():
-            processing._require_in_time(none, request)
+            processing.require_in_time(none, request)
     monkeypatch.setattr(processing, "ended_by_finalizing", lambda state: None)
-    processing._require_in_time(none, decision(1, "select", "a"))
+    processing.require_in_time(none, decision(1, "select", "a"))
 
 
 def test_a_decision_on_a_board_is_carried_out_in_its_phase(
@@ -493,16 +493,16 @@ def test_a_decision_on_a_board_is_carried_out_in_its_phase(
     decisions = {"publish": Decision(carry_out, of_phase=True), "pause": Decision(carry_out)}
     monkeypatch.setattr(processing, "DECISIONS", decisions)
     monkeypatch.setattr(processing, "_for", lambda board, request: f"for {board}")
-    monkeypatch.setattr(processing, "_require_in_time", lambda *_: None)
+    monkeypatch.setattr(processing, "require_in_time", lambda *_: None)
     monkeypatch.setattr(
-        processing, "_require_end", lambda board, kind: boards_seen.append(f"{board}")
+        processing, "require_deadline_passed", lambda board, kind: boards_seen.append(f"{board}")
     )
     for kind, boards in (("publish", ["dev", "for dev"]), ("pause", ["all", "for all"])):
         boards_seen.clear()
         request = decision(1, kind, phase="dev")
         answer = request.answer("", "done", "Done.")
         monkeypatch.setattr(processing, "last_answer", lambda store, answer=answer: answer)
-        assert processing._decide(PhasesByName(), request) == answer  # type: ignore[arg-type]
+        assert processing.decide_request(PhasesByName(), request) == answer  # type: ignore[arg-type]
         assert boards_seen == boards
 
 
@@ -526,7 +526,7 @@ def test_a_group_is_the_first_files_that_exist_and_are_small_enough_together(
         *(([file(1), other, file(2)], 1) for other in (absent, without, run)),
         ([absent, file(1)], 0),
     ):
-        assert list(processing._group(requests)) == requests[:n_taken]
+        assert list(processing.group_of_submissions(requests)) == requests[:n_taken]
 
 
 def test_files_are_read_up_to_the_first_that_cannot_be_judged(
@@ -567,7 +567,7 @@ def test_files_are_read_up_to_the_first_that_cannot_be_judged(
         monkeypatch.setattr(processing, "fitting_answers_of", lambda *_: {})
         group, state = [requests[0], second, requests[2]], PhasesByName()
         destinations: Any = ["", "", ""]
-        queued, why = processing._read(state, group, destinations, 2)  # type: ignore[arg-type]
+        queued, why = processing.read_group(state, group, destinations, 2)  # type: ignore[arg-type]
         keys = [f"request-{n}" for n in (1, 2, 3)]
         assert ([of_file[0].key for of_file in queued], why) == (keys[:n_read], reason)
 
@@ -577,12 +577,12 @@ def test_a_result_is_computed_after_the_deadline() -> None:
     settings = SimpleNamespace(competition=section)
     state: Any = SimpleNamespace(settings=settings, clock=lambda: START)
     for section.deadline in (None, START - timedelta(microseconds=1)):
-        processing._require_end(state, "select")
-        processing._require_end(state, "finalize")
+        processing.require_deadline_passed(state, "select")
+        processing.require_deadline_passed(state, "finalize")
     section.deadline = START
-    processing._require_end(state, "select")
+    processing.require_deadline_passed(state, "select")
     with pytest.raises(UsageError) as refused:
-        processing._require_end(state, "finalize")
+        processing.require_deadline_passed(state, "finalize")
     assert str(refused.value) == (
         "The competition ends at 2026-03-01 23:00 UTC: finalize after it, or set an earlier "
         "[competition] deadline."

@@ -20,7 +20,7 @@ from arena.competition.record.rebuild import (
     CAUSES,
     LABELS_ADDED,
     REBUILT,
-    _release_by_instances,
+    release_by_instances,
 )
 from arena.interfaces import Scope
 from arena.public_board import releaser
@@ -110,10 +110,10 @@ def test_a_mechanism_starts_from_the_first_file_of_the_baseline(
         history=lambda: history,
         ledger=SimpleNamespace(late=lambda: {4}),
     )
-    assert _release_by_instances(facts, teams) == {2: "first"}
+    assert release_by_instances(facts, teams) == {2: "first"}
     assert released == [(number, history[number], number == 4) for number in expected]
     solution.usage[:] = Usage.PRIVATE
-    assert _release_by_instances(facts, teams) == {}
+    assert release_by_instances(facts, teams) == {}
 
 
 def disqualified(competition: Competition, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.competition.boards.released_boards import _combined, _fillers
+from arena.competition.boards.released_boards import combine_scores, scores_of_missed_phases
 
 
 def test_a_geometric_mean_has_no_score_of_zero() -> None:
@@ -20,10 +20,10 @@ def test_a_geometric_mean_has_no_score_of_zero() -> None:
     )
     # sqrt(0.5 * 2) = 1; of zero and of a negative score there is none.
     scores = np.array([[0.5, 0.0, -1.0], [2.0, 2.0, 2.0]])
-    combined = _combined(metric, scores, ranked=np.array([True, True, False]))
+    combined = combine_scores(metric, scores, ranked=np.array([True, True, False]))
     np.testing.assert_allclose(combined, [1.0, np.nan, np.nan])
     metric.relative = True  # the mean rank is that of ranked teams only
-    only = _combined(metric, scores, ranked=np.array([False, True, True]))
+    only = combine_scores(metric, scores, ranked=np.array([False, True, True]))
     assert np.isnan(only).all()
 
 
@@ -39,7 +39,7 @@ def test_the_worst_score_of_a_ranked_team_counts_for_a_missed_phase() -> None:
 
     def fillers(missing: str) -> dict[str, float]:
         section: Any = SimpleNamespace(missing=missing)
-        return _fillers(state, section, rows_by_phase=rows, roster=roster)
+        return scores_of_missed_phases(state, section, rows_by_phase=rows, roster=roster)
 
     assert fillers("unranked") == {}
     assert fillers("worst") == {"dev": 0.4, "final": 0.6}
@@ -55,4 +55,4 @@ def test_the_worst_score_of_a_ranked_team_counts_for_a_missed_phase() -> None:
 def test_without_phases_nothing_counts_for_a_missed_one(missing: str) -> None:
     state: Any = SimpleNamespace()
     section: Any = SimpleNamespace(missing=missing)
-    assert _fillers(state, section, rows_by_phase={}, roster=state) == {}
+    assert scores_of_missed_phases(state, section, rows_by_phase={}, roster=state) == {}

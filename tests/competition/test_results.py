@@ -11,8 +11,8 @@ import pytest
 
 from arena.competition.boards import finalize, kept_board, outdated_board, results
 from arena.competition.boards.results import (
-    _publishable,
     newly_marked,
+    publishable_board,
     require_end,
     retract,
     unmarked_versions,
@@ -65,20 +65,22 @@ def state(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_next_result_is_one_more_than_there_are(state: Any) -> None:
     digest = document_digest(BOARD)
-    assert _publishable(state) == (1, BOARD, digest)
+    assert publishable_board(state) == (1, BOARD, digest)
     state.published = [result(1, sha256="other"), result(2, sha256="other")]
-    assert _publishable(state) == (3, BOARD, digest)
+    assert publishable_board(state) == (3, BOARD, digest)
     state.published[1].sha256 = digest
-    assert refusal(_publishable, state) == "This private board is published already, as result 2."
+    assert (
+        refusal(publishable_board, state) == "This private board is published already, as result 2."
+    )
     state.published[1].state = "retracted"
-    assert _publishable(state)[0] == 3
+    assert publishable_board(state)[0] == 3
     state.elsewhere = {"c": ["d", "e"]}
-    assert refusal(_publishable, state) == (
+    assert refusal(publishable_board, state) == (
         "The rows that decide the phase c decide d, e as well: publish when all of these have "
         "ended."
     )
     state.old = "It is out of date."
-    assert refusal(_publishable, state) == "It is out of date."
+    assert refusal(publishable_board, state) == "It is out of date."
 
 
 def test_a_board_is_published_after_the_deadline(state: Any) -> None:
@@ -161,7 +163,7 @@ def test_a_combined_board_is_published_with_its_parts_and_without_public_scores(
         ({}, ["Ants leads."]),
         ({ABOUT_PHASES: "Of 2."}, ["Ants leads.", "Of 2."]),
     ):
-        public = results._combined_for_everybody(nobody, {**board, **about}, nobody)
+        public = results.combined_board_for_everybody(nobody, {**board, **about}, nobody)
         assert public["verdicts"] == verdicts
         assert public["leaderboard"] == [{"rank": 1, "team": "Ants", "score": 0.5, "dev": 0.4}]
 
@@ -193,7 +195,7 @@ def test_changed_settings_that_a_private_board_follows_from(monkeypatch: Any) ->
         ("phase.dev", None, True), ("phase.other", None, False), ("phase.both", None, True),
     ):  # fmt: skip
         changes = [(key, before, "now"), (key, "later", "now")]  # the first has the original value
-        changed = outdated_board._changed_settings(state, changes)
+        changed = outdated_board.changed_settings(state, changes)
         assert changed == [key] * counts, (key, before)
 
 
@@ -321,7 +323,7 @@ def test_a_board_is_stored_unless_the_last_one_is_the_same_and_current(
     )  # fmt: skip
     result: Any = SimpleNamespace(to_dict=lambda: {"standings": []})
     counted: Any = SimpleNamespace(finals_document={"a": [1]})
-    assert finalize._keep(state, result, counted, with_report=False) is result
+    assert finalize.keep_board(state, result, counted, with_report=False) is result
     payload = {"sha256": "same", "rule": "best", "finals": {"a": [1]}, "phase": "dev"}
     name = f"{finalize.FINAL_RESULT} of dev"
     assert stored == [

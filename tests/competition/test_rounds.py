@@ -187,18 +187,18 @@ def test_a_file_of_rounds_is_read_by_the_metric_of_the_rounds(scenario: Scenario
 
 def test_a_date_of_every_row_is_a_round_or_the_row_is_ignored() -> None:
     days = [date(2026, 3, day) for day in (8, 15)]
-    assert rounds._dates(["2026-03-15", " ignored", "2026-03-08"], "due") == days
+    assert rounds.dates_of_column(["2026-03-15", " ignored", "2026-03-08"], "due") == days
     for cell in ("2026-3-8", "20260308", "", "Public", "2026-02-30"):
         with pytest.raises(InputError) as refusal:
-            rounds._dates(["2026-03-15", cell], "due")
+            rounds.dates_of_column(["2026-03-15", cell], "due")
         assert str(refusal.value) == (
             f"The column 'due' has {cell!r}, which is no date such as 2026-12-31: [phase.NAME] "
             f"each needs a date in every row, or Ignored."
         )
     most = [f"{year:04}-01-01" for year in range(1, MOST_ROW_SETS + 1)]
-    assert len(rounds._dates(most, "due")) == MOST_ROW_SETS
+    assert len(rounds.dates_of_column(most, "due")) == MOST_ROW_SETS
     with pytest.raises(InputError, match=f"at most {MOST_ROW_SETS:,} rounds"):
-        rounds._dates([*most, "2026-03-08"], "due")
+        rounds.dates_of_column([*most, "2026-03-08"], "due")
 
 
 def test_further_rounds_are_like_the_last_one_of_their_series(

@@ -96,7 +96,7 @@ def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.Mon
     sizes: Any = {"rows": 60, "submissions": 8, "repeats": 3}
     names: Any = (["boosting", "block-flip(rows=4)"], ["kaggle", "ladder-free"])
     expected = arena.attack(*names, **sizes).to_dict()
-    played, plays = campaign._play, [0]
+    played, plays = campaign.play_attack, [0]
 
     def counted(*arguments: Any) -> Any:
         plays[0] += 1
@@ -104,7 +104,7 @@ def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.Mon
             raise KeyboardInterrupt
         return played(*arguments)
 
-    monkeypatch.setattr(campaign, "_play", counted)
+    monkeypatch.setattr(campaign, "play_attack", counted)
     with pytest.raises(KeyboardInterrupt), resumable(tmp_path, NoProgress()):
         arena.attack(*names, **sizes)
     with resumable(tmp_path, NoProgress()):
@@ -118,7 +118,7 @@ def test_an_interrupted_attack_continues(tmp_path: Path, monkeypatch: pytest.Mon
 def test_repetitions_that_were_kept_are_not_played_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played, seeds = campaign._play, []
+    played, seeds = campaign.play_attack, []
 
     def counted(of_campaign: Campaign, *play: Any) -> Any:
         seeds.append(of_campaign.seed)
@@ -127,7 +127,7 @@ def test_repetitions_that_were_kept_are_not_played_again(
     def digest_of(*objects: Any) -> str | None:
         return None if "lambda" in repr(objects) else repr(objects)
 
-    monkeypatch.setattr(campaign, "_play", counted)
+    monkeypatch.setattr(campaign, "play_attack", counted)
     monkeypatch.setattr(campaign, "digest_of", digest_of)
     make_rows = partial(synthetic_rows, metric_named("accuracy"), 40, 40, 2)
     mechanisms = {name: mechanism_named(name) for name in ("kaggle", "full")}
@@ -571,7 +571,7 @@ def test_two_public_and_two_private_rows_are_attacked(usage: str) -> None:
 def trial(n_rows: int) -> Any:
     codes = np.zeros(n_rows, dtype=np.intp)
     rows = synthetic_rows(Accuracy(), n_rows, n_rows, 2, np.random.default_rng(0))
-    return smallest_gain._Trial(
+    return smallest_gain.GainTrial(
         mechanism_named("full"), replace(rows, public_truth=codes), BoardSettings(4), seed=0
     )
 
@@ -609,8 +609,8 @@ def test_the_smallest_honest_gain_of_other_metrics(metric: str) -> None:
 
 def test_a_narrow_terminal_leaves_out_columns_one_by_one() -> None:
     for titles, importance in (
-        (attack_command._CURVE_COLUMNS, attack_command._CURVE_IMPORTANCE),
-        (attack_command._VERDICT_COLUMNS, attack_command._VERDICT_IMPORTANCE),
+        (attack_command.CURVE_COLUMNS, attack_command.CURVE_IMPORTANCE),
+        (attack_command.VERDICT_COLUMNS, attack_command.VERDICT_IMPORTANCE),
     ):
         assert sorted(importance) == list(range(1, len(titles) + 1))
 

@@ -6,17 +6,17 @@ import numpy as np
 
 from arena.simulation.data import LabelledRows, TrainingRows
 from arena_competitors.scikit_learn.models import (
-    _MOST_CATEGORIES,
-    _ROUNDS,
-    _TREES,
     FAMILIES,
+    FOREST_TREES,
+    MOST_CATEGORIES,
+    NETWORK_ROUNDS,
     predictions_of_family,
 )
 from kept import check_kept_document
 
 
 def test_settings_of_families_are_kept() -> None:
-    sizes = {"trees": _TREES, "rounds": _ROUNDS, "categories": _MOST_CATEGORIES}
+    sizes = {"trees": FOREST_TREES, "rounds": NETWORK_ROUNDS, "categories": MOST_CATEGORIES}
     check_kept_document("training-families", {"families": FAMILIES, "sizes": sizes})
 
 

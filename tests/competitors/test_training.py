@@ -67,7 +67,7 @@ def rows_of(n_bytes: int) -> TrainingRows:
 
 def test_rows_used_last_are_kept_up_to_256_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    monkeypatch.setattr(training, "_kept", {})
+    monkeypatch.setattr(training, "kept_training_sets", {})
     monkeypatch.setattr(training, "_bin", lambda rows: (calls.append(1), len(calls)))
 
     def number(key: str, n_bytes: int) -> int:
@@ -95,7 +95,7 @@ def test_the_rows_that_try_a_grid_are_the_first_200_and_one_of_each_class() -> N
     """Of 250 rows row 230 is the first of class 1."""
     features, target = np.arange(250.0)[:, np.newaxis], np.zeros(250)
     target[[230, 240]] = 1
-    rows = training._first(LabelledRows(features, target))
+    rows = training.first_rows_of_every_class(LabelledRows(features, target))
     assert rows.features[:, 0].tolist() == [*range(200), 230]
     assert rows.target.tolist() == [0] * 200 + [1]
 

@@ -220,7 +220,7 @@ def test_the_time_that_calls_take_is_said_first(
     monkeypatch.setattr(black_box, "run_calls", run_calls)
     weights, is_known = np.zeros((2, n_calls), dtype=np.uint8), np.zeros((1, n_calls), dtype=bool)
     progress = CountedProgress()
-    remaining = black_box._remaining(
+    remaining = black_box.remaining_scores(
         BlackBoxRmse(), TRUTH[:2], ArrayPredictions(SENT[:1, :2]), weights, is_known,
         seconds, workers, progress,
     )  # fmt: skip

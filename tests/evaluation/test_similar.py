@@ -9,11 +9,11 @@ import pytest
 
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.similar import (
+    ComparedContent,
     EqualColumns,
     SimilarSubmissions,
-    _ComparedContent,
-    _nearly_tied,
     describe_similar,
+    round_nearly_tied,
     similar_submissions,
 )
 from arena.types import PredictionKind
@@ -245,7 +245,7 @@ def test_copies_are_four_times_closer_than_is_usual(
 @pytest.mark.parametrize(("n_cells", "shares"), [(4, [0.5, 0.9, 1.0]), (8, [0.34657, 1.15129, 1])])
 def test_groups_of_two_cells_hide_some_that_differ(n_cells: int, shares: list[float]) -> None:
     """With two cells in each group, the share of cells is half of -log(1 - share of groups)."""
-    content = _ComparedContent(
+    content = ComparedContent(
         np.arange(1), np.zeros((1, 4), dtype=np.uint16), n_cells=n_cells, drawn=None,
         codes=np.zeros((0, 0), dtype=np.uint16), repeated=np.zeros(0),
     )  # fmt: skip
@@ -255,4 +255,4 @@ def test_groups_of_two_cells_hide_some_that_differ(n_cells: int, shares: list[fl
 def test_numbers_within_half_a_step_of_noise_have_one_rank() -> None:
     """The interquartile range is 2, and values are rounded to a hundred-thousandth of it."""
     rows = np.array([[0, 1, 2.000009, 3, 4], [0, 1, 2.000011, 3, 4]])
-    np.testing.assert_allclose(_nearly_tied(rows)[:, 2], [2, 2.00002], rtol=1e-9)
+    np.testing.assert_allclose(round_nearly_tied(rows)[:, 2], [2, 2.00002], rtol=1e-9)

@@ -26,14 +26,14 @@ __all__ = ["answers", "kept_answers"]
 @pytest.fixture(autouse=True)
 def _every_file(monkeypatch: pytest.MonkeyPatch, answers: Answers) -> None:
     """Keep the answer to every file that a test reads in its process."""
-    answer = submission._answer
+    answer = submission.read_or_faults
 
     def kept(*arguments: Any) -> ReadSubmission:
         read = answer(*arguments)
         answers.append(lines_of_submission(read))
         return read
 
-    monkeypatch.setattr(submission, "_answer", kept)
+    monkeypatch.setattr(submission, "read_or_faults", kept)
 
 
 @pytest.fixture

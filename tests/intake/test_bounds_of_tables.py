@@ -138,7 +138,7 @@ def test_the_reason_of_an_arff_file_is_cut_at_200_characters_without_its_stop() 
     for text, reason in (
         ("x" * 200, "x" * 200), ("x" * 201, "x" * 199 + "\u2026"), ("Bad line...", "Bad line"),
     ):  # fmt: skip
-        assert arff_file._reason(ValueError(text)) == reason
+        assert arff_file.reason_of_parser(ValueError(text)) == reason
 
     class QuotingError(ValueError):
         line = 7
@@ -146,4 +146,4 @@ def test_the_reason_of_an_arff_file_is_cut_at_200_characters_without_its_stop() 
         def __str__(self) -> str:
             raise TypeError("not enough arguments for format string")
 
-    assert arff_file._reason(QuotingError()) == "line 7"
+    assert arff_file.reason_of_parser(QuotingError()) == "line 7"

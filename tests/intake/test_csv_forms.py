@@ -102,8 +102,8 @@ def test_records_are_counted_in_pieces_of_any_size(
     for content in ('1,"a\n"\n2,"b""\n"\n3,c\n', '1,"a\n"\n2,"b""\n"\n3,c'):
         for end in ("\n", "\r", "\r\n"):
             data = content.replace("\n", end).encode()
-            assert csv_file._count_records(b"id,y\n" + data, 5) == 3
-    assert csv_file._count_records(b"a\n\nb", 2) == 2
+            assert csv_file.count_records(b"id,y\n" + data, 5) == 3
+    assert csv_file.count_records(b"a\n\nb", 2) == 2
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_process_that_cannot_read_a_file_costs_that_file(
     warning: str | None,
 ) -> None:
     def call(*task: Any, **options: Any) -> Any:
-        assert task == (reader._parse_apart, reader.parse_submission, Path("a.csv"))
+        assert task == (reader.parse_apart, reader.parse_submission, Path("a.csv"))
         assert (options["seconds"], options["shared"]) == (600.0, FORM)
         assert options["purpose"] == "arena.intake.reader"
         # More than 256 MiB, rounded up to a multiple of 16 MiB.
@@ -219,9 +219,9 @@ def test_an_error_that_no_parser_expects_is_named_without_its_text(
         return cells()
 
     set_up: list[int] = []
-    monkeypatch.setattr(reader, "_set_up_process", lambda: set_up.append(1))
-    assert reader._parse_apart(parse, "bad") == "KeyError"
-    assert isinstance(reader._parse_apart(parse, "good"), ReadSubmission)
+    monkeypatch.setattr(reader, "set_up_process", lambda: set_up.append(1))
+    assert reader.parse_apart(parse, "bad") == "KeyError"
+    assert isinstance(reader.parse_apart(parse, "good"), ReadSubmission)
     assert set_up == [1, 1]
 
 
@@ -233,7 +233,7 @@ def test_a_process_that_reads_files_has_one_thread_and_no_pandas(
     monkeypatch.setattr(pa, "system_memory_pool", lambda: "system")
     for name in ("set_memory_pool", "set_io_thread_count", "set_cpu_count"):
         monkeypatch.setattr(pa, name, lambda value, name=name: calls.append((name, value)))
-    reader._set_up_process.__wrapped__()
+    reader.set_up_process.__wrapped__()
     assert calls == [
         "pandas", ("set_memory_pool", "system"), ("set_io_thread_count", 1), ("set_cpu_count", 1)
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from arena.errors import InputError, UsageError
 from arena.evaluation.binding import sampled_groups
 from arena.intake import read_solution
 from arena.intake.header import data_in_header
-from arena.intake.targets import TargetReading, _columns_of_one, has_value
+from arena.intake.targets import TargetReading, columns_of_target, has_value
 from arena.interfaces.faults import FaultList
 from arena.types import ROW_TIMES, MetricTraits, PredictionKind, Target, Usage
 from submission_files import Solve
@@ -312,7 +312,7 @@ def test_decimal_commas_are_read_where_no_comma_separates_columns(solve: Solve) 
 def test_classes_are_few_and_no_fractions(labels: list[str], message: str | None) -> None:
     faults = FaultList()
     reading = TargetReading(PredictionKind.CLASS_PROBABILITIES, None)
-    assert _columns_of_one(Target("y", tuple(labels)), reading, faults) == tuple(labels)
+    assert columns_of_target(Target("y", tuple(labels)), reading, faults) == tuple(labels)
     assert [fault.message for fault in faults.to_tuple()] == ([] if message is None else [message])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.intake.alignment import _are_row_numbers, _damage
+from arena.intake.alignment import are_consecutive_numbers, damage_of_ids
 from arena.intake.alterations import ALTERATIONS, common_cause, reasons_of
 from arena.intake.equal_texts import first_written, locate_equal
 from arena.types import PredictionKind
@@ -188,7 +188,7 @@ def test_a_cause_applies_to_more_than_half_of_the_ids(
 def test_a_tenth_of_damaged_ids_tells_the_cause(
     damaged: str, others: int, cause: str | None
 ) -> None:
-    advice = _damage(pa.array([damaged, *(f"x{number}" for number in range(others))]))
+    advice = damage_of_ids(pa.array([damaged, *(f"x{number}" for number in range(others))]))
     assert advice is None if cause is None else cause in (advice or "")
 
 
@@ -208,7 +208,7 @@ def test_a_tenth_of_damaged_ids_tells_the_cause(
 def test_ids_from_0_or_1_in_steps_of_one_are_row_numbers(
     ids: list[str], are_row_numbers: bool
 ) -> None:
-    assert _are_row_numbers(pa.array(ids)) is are_row_numbers
+    assert are_consecutive_numbers(pa.array(ids)) is are_row_numbers
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ from arena_metrics.catalogue import all_metrics
 from arena_metrics.forecasts import SampleCrps
 from arena_metrics.foreign.codabench import CODABENCH
 from arena_metrics.foreign.evalai import EVALAI
-from arena_metrics.foreign.failures import _LONGEST_SHOWN, _safe
+from arena_metrics.foreign.failures import LONGEST_SHOWN, safe_line
 from arena_metrics.foreign.hugging_face import HUGGING_FACE
 from arena_metrics.foreign.kaggle import KAGGLE
 from arena_metrics.foreign.kinds import Kind
 from arena_metrics.foreign.lines import Lines
-from arena_metrics.foreign.metric import _default_context
+from arena_metrics.foreign.metric import default_context
 from arena_metrics.foreign.mlebench import MLEBENCH
 from arena_metrics.foreign.plain import PLAIN
-from arena_metrics.instances import InstanceF1, PanopticQuality, _Columns
+from arena_metrics.instances import InstanceF1, ObjectColumns, PanopticQuality
 from arena_metrics.weighted_classes import ClassWeightedLogLoss
 from kept import check_kept_document
 
@@ -159,7 +159,7 @@ def test_columns_of_objects_are_found_by_their_names() -> None:
         ("RLE", "Class Id"): (0, 1),
         ("class_name", "segmentation"): (1, 0),
     }
-    assert {names: tuple(_Columns.of("x", names)) for names in positions} == positions
+    assert {names: tuple(ObjectColumns.of("x", names)) for names in positions} == positions
     for names in (
         ("a", "b", "c"),
         ("mask", "b"),
@@ -168,7 +168,7 @@ def test_columns_of_objects_are_found_by_their_names() -> None:
         ("mask", "class", "label"),
     ):
         with pytest.raises(MetricError, match=r"^x needs a column mask with a run-length encoding"):
-            _Columns.of("x", names)
+            ObjectColumns.of("x", names)
 
 
 def test_weights_of_classes_are_pairs() -> None:
@@ -183,7 +183,7 @@ def test_weights_of_classes_are_pairs() -> None:
 
 def test_a_foreign_metric_gets_default_ids_and_column_names() -> None:
     column, columns = np.zeros(2), np.zeros((2, 3))
-    context = _default_context(columns, column)
+    context = default_context(columns, column)
     assert context.ids is not None
     assert context.ids.to_pylist() == ["0", "1"]
     assert context.targets == ("target", "column 1", "column 2")
@@ -191,9 +191,9 @@ def test_a_foreign_metric_gets_default_ids_and_column_names() -> None:
 
 
 def test_texts_of_foreign_errors_are_cut_after_280_characters() -> None:
-    assert _LONGEST_SHOWN == 280
-    assert _safe("x" * 280) == "x" * 280
-    assert _safe("x" * 281) == "x" * 279 + "…"
+    assert LONGEST_SHOWN == 280
+    assert safe_line("x" * 280) == "x" * 280
+    assert safe_line("x" * 281) == "x" * 279 + "…"
 
 
 ABOVE_0, BELOW_1, INF = 1e-300, 1 - 1e-9, float("inf")

@@ -18,7 +18,7 @@ from arena.public_board.advice import (
     protection_notes,
     too_much_revealed,
 )
-from arena.public_board.revealed import Revealed, _Oracle, rows_revealed
+from arena.public_board.revealed import ReleaseOracle, Revealed, rows_revealed
 from arena.types import Target, Usage
 from few_rows import FIVE_ROWS
 from kept import check_kept_document
@@ -117,7 +117,7 @@ def test_the_submissions_that_are_tried_are_the_kept_ones(monkeypatch: pytest.Mo
         tried.append([k, design.targets[:3].tolist(), np.asarray(design.other).tolist()])
         return Revealed(k / 4 if len(tried) % 2 else k / 4 - 0.01, 0.5)
 
-    monkeypatch.setattr(_Oracle, "measure", measure)
+    monkeypatch.setattr(ReleaseOracle, "measure", measure)
     whole = {}
     for name, n_classes in (
         ("accuracy", 2), ("log_loss", 2), ("log_loss", 3), ("roc_auc", 2), ("mse", 0), ("rmsle", 0),

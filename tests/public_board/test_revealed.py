@@ -136,7 +136,7 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     # middle of the quartiles, zero, or a value 10,000 distances above the upper quartile.
     metric, full = MANAGER.metrics.resolve("mse"), MANAGER.mechanisms.resolve("full")
     truth = np.array([-3e4, -3e4, -1e4, -1e4])
-    designs = list(revealed._Oracle(metric, full, truth, 0, teams=1, scope="team").designs())
+    designs = list(revealed.ReleaseOracle(metric, full, truth, 0, teams=1, scope="team").designs())
     assert [design.other for design in designs] == np.repeat([-2e4, 0.0, 199_990_000.0], 5).tolist()
     steps = np.array([0.0, 2e4, 2e6, 2e8, 2e10] * 3)
     targets = np.stack([design.targets for design in designs])
@@ -145,10 +145,10 @@ def test_designs_of_values_double_from_the_lower_quartile_within_a_trillion() ->
     assert targets.max() == 1e12  # the bound, as 512 times 2e10 exceeds it
     # Where the quartiles are equal, the minimum and the maximum are used instead.
     rare = np.array([5.0, 5.0, 5.0, 5.0, 9.0])
-    oracle = revealed._Oracle(metric, full, rare, 0, teams=1, scope="team")
+    oracle = revealed.ReleaseOracle(metric, full, rare, 0, teams=1, scope="team")
     assert next(oracle.designs()).targets[0] == 5.0
     assert {design.other for design in oracle.designs()} == {0.0, 5.0, 7.0, 40_009.0}
-    far = revealed._Oracle(metric, full, np.full(5, -5e12), 0, teams=1, scope="team")
+    far = revealed.ReleaseOracle(metric, full, np.full(5, -5e12), 0, teams=1, scope="team")
     assert {design.other for design in far.designs()} == {-1e12, 0.0}
 
 
@@ -162,7 +162,7 @@ def test_fewer_draws_are_made_of_more_targets_and_half_of_them_tell_what_scores_
         n_draws[k] += 1
         return float(assignment)  # which reveals all labels
 
-    monkeypatch.setattr(revealed._Oracle, "_released", released)
+    monkeypatch.setattr(revealed.ReleaseOracle, "_released", released)
     accuracy, full = MANAGER.metrics.resolve("accuracy"), MANAGER.mechanisms.resolve("full")
     revealed_rows = rows_revealed(accuracy, full, np.arange(20) % 2, 2)
     # For each of two designs: 100, 50, 25, 4 and 2 draws of 2, 4, 8, 64 and 1,024 assignments.
@@ -184,7 +184,7 @@ def test_each_team_of_a_person_draws_its_own_noise_and_the_mean_score_counts() -
             return Release(evaluation.score + evaluation.submission, improved=True)
 
     accuracy, labels = MANAGER.metrics.resolve("accuracy"), np.array([0, 1, 1, 0])
-    oracle = revealed._Oracle(accuracy, Draws(), labels, 2, teams=3, scope="team")
+    oracle = revealed.ReleaseOracle(accuracy, Draws(), labels, 2, teams=3, scope="team")
     assert oracle._released(labels, labels[::-1], (1, 0)) == 1 + 2  # the mean of 2, 3 and 4
     assert [submission for submission, _ in draws] == [1, 2, 3]
     assert len({number for _, number in draws}) == 3
@@ -206,7 +206,7 @@ def test_more_than_two_thousand_labels_are_thinned(monkeypatch: pytest.MonkeyPat
         sizes.append(len(truth))
         return SimpleNamespace(designs=lambda: iter(()))
 
-    monkeypatch.setattr(revealed, "_Oracle", oracle)
+    monkeypatch.setattr(revealed, "ReleaseOracle", oracle)
     unused: Any = None
     for n in (2_000, 2_001, 4_000, 4_001):  # every second one of 2,001, every third of 4,001
         nothing = rows_revealed(unused, unused, truth=np.zeros(n), n_classes=2)

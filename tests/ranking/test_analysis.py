@@ -15,7 +15,7 @@ from arena.errors import UsageError
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
 from arena.interfaces import Analysis, Ranker, SuitsStudies
 from arena.utils.tabular import as_json
-from arena_ranking.analysis import Ranks, _prizes_of_teams
+from arena_ranking.analysis import Ranks, prizes_of_teams
 from arena_ranking.ranker import SimultaneousRanks
 from kept import check_kept_document, with_short_curves
 
@@ -165,7 +165,7 @@ def test_one_team_with_several_submissions_has_one_prize(study_of, parts):
 
 def test_prizes_are_of_teams_the_largest_first_and_equal_ones_by_name():
     teams, shares = ("b", "d", "a", "b", "c"), np.array([0.125, 0.5, 0.25, 0.125, 0.0])
-    assert _prizes_of_teams(teams, shares) == [
+    assert prizes_of_teams(teams, shares) == [
         {"team": "d", "share": 0.5}, {"team": "a", "share": 0.25}, {"team": "b", "share": 0.25}
     ]  # fmt: skip
 

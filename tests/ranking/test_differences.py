@@ -17,7 +17,7 @@ from arena.evaluation.score_intervals import interval_ends, score_errors
 from arena.types import RowContext
 from arena.utils.tabular import as_json
 from arena_ranking import fingerprints
-from arena_ranking.combined_ranks import _ends, ranks_of_parts
+from arena_ranking.combined_ranks import bounds_of_part, ranks_of_parts
 from arena_ranking.differences import (
     floor_standard_errors,
     standard_errors_from_resamples,
@@ -228,7 +228,7 @@ def test_bounds_of_the_worst_part_hold_for_all_submissions_and_upper_ones_for_al
     truth, predictions = correlated_labels(np.random.default_rng(0), [0.7, 0.8, 0.9], 200)
     for name in ("accuracy", "rmse"):
         part = study_of(metrics[name], truth, predictions)
-        low, high = _ends(part, 0.0125, 2)
+        low, high = bounds_of_part(part, 0.0125, 2)
         below, above = stats.norm.isf(0.0125 / 3), stats.norm.isf(0.0125 / 6)
         errors = score_errors(part)
         if name == "accuracy":

@@ -17,7 +17,7 @@ from arena.types import ROW_WEIGHTS, RowContext
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse
 from arena_ranking.task_values import values_of_cases
-from arena_ranking.unseen import _of_combination
+from arena_ranking.unseen import unseen_losses_of_combination
 from study_boards import make_study, study_of
 
 __all__ = ["study_of"]
@@ -180,7 +180,7 @@ def test_parts_lose_their_worst_value_and_a_task_alone_may_lose_it(tasks: Any, l
     combination = SimpleNamespace(how="mean", is_mean=True)
     metric: Any = SimpleNamespace(combination=combination, parts=parts, tasks=tasks)
     # Each part has the weight 0.5 and half of the rows: 2 * (0.5 * 0.6) and 2 * (0.5 * 0.5).
-    assert _of_combination(metric, np.zeros(4), cases, None) == pytest.approx([loss])
+    assert unseen_losses_of_combination(metric, np.zeros(4), cases, None) == pytest.approx([loss])
 
 
 def test_what_the_rows_have_shown_is_not_allowed_for_again(study_of: Any) -> None:

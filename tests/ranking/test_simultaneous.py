@@ -15,7 +15,7 @@ from arena.errors import UsageError
 from arena_ranking import simultaneous
 from arena_ranking.differences import standard_errors_from_resamples
 from arena_ranking.max_statistics import compiled_maxima, largest_differences, numpy_maxima
-from arena_ranking.simultaneous import _Family, rank_intervals, tiers, transitive_closure
+from arena_ranking.simultaneous import PairFamily, rank_intervals, tiers, transitive_closure
 from thinned import examples
 
 SETTINGS = settings(max_examples=examples(30))
@@ -331,4 +331,4 @@ def test_units_and_resamples_that_are_enough_for_a_critical_value_of_all_pairs()
         (50, 18, False),
     ):
         family = SimpleNamespace(n_units=n_units, of_pairs=0.05, errors=np.empty((2, resamples)))
-        assert _Family.by_resamples.fget(family) == enough
+        assert PairFamily.by_resamples.fget(family) == enough

@@ -24,12 +24,12 @@ from arena_ranking.evidence import pairwise_evidence
 from arena_ranking.max_statistics import largest_leads
 from arena_ranking.simultaneous import Leads, rank_intervals
 from arena_ranking.small_samples import (
-    _units_used,
     difference_shapes,
     normal_bounds,
     normal_equivalents,
     pooled_degrees_of_freedom,
     sign_test_units,
+    used_units,
     without_skewness,
 )
 from thinned import examples
@@ -78,10 +78,10 @@ def test_a_part_of_the_units_holds_the_largest_values(monkeypatch):
 
 
 def test_half_of_the_units_used_are_the_largest_and_the_others_are_spread_evenly():
-    positions, weights = _units_used(np.array([[3.0, 6.0, 5.0, -4.0, 2.0, 1.0]]), 4)
+    positions, weights = used_units(np.array([[3.0, 6.0, 5.0, -4.0, 2.0, 1.0]]), 4)
     assert positions.tolist() == [1, 2, 3, 5]
     assert weights.tolist() == [1, 1, 2, 2]
-    assert [part.tolist() for part in _units_used(np.ones((2, 3)), 3)] == [[0, 1, 2], [1, 1, 1]]
+    assert [part.tolist() for part in used_units(np.ones((2, 3)), 3)] == [[0, 1, 2], [1, 1, 1]]
 
 
 @pytest.mark.few(6)

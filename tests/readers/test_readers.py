@@ -79,7 +79,7 @@ def test_samples_of_an_archive_are_read_without_its_summaries(tmp_path: Path) ->
     whole = next(iter(InspectReader().read(source, "includes")))
     with zipfile.ZipFile(source) as archive:
         members = {
-            member.filename: inspect_log._member(archive, member)
+            member.filename: inspect_log.read_member(archive, member)
             for member in archive.infolist()
             if member.filename.startswith(("samples/", "header"))
         }
@@ -569,7 +569,7 @@ def test_grand_challenge_refuses_what_it_cannot_pair_or_choose(tmp_path: Path) -
     assert not GrandChallengeReader().recognises(file)
     file.write_text("{")
     assert not GrandChallengeReader().recognises(file)
-    assert grand_challenge._document(tmp_path / "missing") is None
+    assert grand_challenge.read_document(tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(
@@ -738,4 +738,4 @@ def test_a_model_of_nnunet_is_the_folder_above_those_of_its_folds() -> None:
         ("/results/model/fold_0/validation/summary.json", "model"),
         ("/fold_1/summary.json", "summary"),
     ):
-        assert nnunet._model(Path(path)) == model
+        assert nnunet.model_folder_name(Path(path)) == model

@@ -13,10 +13,10 @@ from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.report import competition as module
 from arena.report.competition import (
-    _public_board,
-    _rejections,
     final_board,
     finalized_report,
+    public_board_of,
+    rejections_of,
 )
 from arena.report.history import DESCRIBED
 from arena.report.model import Board, Rejection, Report
@@ -69,7 +69,7 @@ def _no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_no_facts")
 def test_a_public_board_names_metric_teams_and_phase() -> None:
-    board = _public_board(public_competition())
+    board = public_board_of(public_competition())
     assert board.facts == (
         ("Metric", "accuracy (larger is better)"), ("Teams on the public board", "2"),
         ("Their submissions", "1,234"), ("Own", "fact"),
@@ -77,7 +77,7 @@ def test_a_public_board_names_metric_teams_and_phase() -> None:
     assert (board.title, board.metric, board.greater_is_better) == ("Race", "accuracy", True)
     smaller = SimpleNamespace(greater_is_better=False)
     manager = SimpleNamespace(metrics=SimpleNamespace(resolve=lambda _: smaller))
-    of_phase = _public_board(public_competition(phase="two", manager=manager))
+    of_phase = public_board_of(public_competition(phase="two", manager=manager))
     assert of_phase.facts[:2] == (("Phase", "two"), ("Metric", "accuracy (smaller is better)"))
 
 
@@ -127,7 +127,7 @@ def test_rejected_and_disqualified_submissions_are_named_with_their_reasons() ->
     competition: Any = RecordedObject(
         [], {}, {"records": records, "disqualified": {3: "copied", 4: "two accounts"}}
     )
-    second, third, fourth = _rejections(competition)
+    second, third, fourth = rejections_of(competition)
     assert second.file == "2.csv"
     assert second.reasons
     assert third == Rejection("3.csv", "a", reasons=("Disqualified: copied",))
@@ -143,7 +143,7 @@ def test_a_report_is_one_step_of_progress(monkeypatch: pytest.MonkeyPatch) -> No
     manager = PluginManager(entry_points=False)
     assert board_report_if(False, result, manager=manager, progress=progress) is None
     assert board_report_if(True, result, manager=manager, progress=progress) == "the report"
-    for name in ("board_report", "_public_board", "history_section", "copies_section"):
+    for name in ("board_report", "public_board_of", "history_section", "copies_section"):
         answer = SimpleNamespace(title="Race", facts="facts")
         monkeypatch.setattr(module, name, recorded_function(lines, name, answer))
     answers = {"events": ["events"], "similar_submissions": ["pairs"], "records": []}
@@ -154,7 +154,7 @@ def test_a_report_is_one_step_of_progress(monkeypatch: pytest.MonkeyPatch) -> No
         step,
         "  board_report(SimpleNamespace, PluginManager)",
         step,
-        "  _public_board(RecordedObject)",
+        "  public_board_of(RecordedObject)",
         "  disqualified()",
         "  records()",
         f"  events({', '.join(map(repr, DESCRIBED))})",

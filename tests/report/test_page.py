@@ -20,7 +20,7 @@ from rich.console import Console
 
 from arena import Competition, PluginManager, score
 from arena.competition.boards import kept_board
-from arena.competition.record.combined_boards import _ANALYSIS
+from arena.competition.record.combined_boards import ANALYSIS_PREFIX
 from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, html_page, page, public_report
@@ -30,7 +30,7 @@ from arena.report.boards import private_board
 from arena.report.competition import competition_report, final_board, public_competition_report
 from arena.report.contents import PublicBoard, reasons_of
 from arena.report.final_page import final_page
-from arena.report.html_page import _environment
+from arena.report.html_page import template_environment
 from arena.report.terminal import print_report
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
@@ -127,7 +127,7 @@ def test_vega_is_put_together_once_for_all_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_together: list[str] = []
-    exports, others = html_page._EXPORTS, "window.other = vegaEmbed;"
+    exports, others = html_page.VEGA_EXPORTS, "window.other = vegaEmbed;"
     bundle = exports + "\r\n// \N{SNOWMAN}\n"
     monkeypatch.setattr(html_page, "_COMPILED", tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
@@ -137,15 +137,15 @@ def test_vega_is_put_together_once_for_all_processes(
         return bundle
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", put_one_together)
-    scripts = [html_page._vega.__wrapped__() for _ in range(2)]
+    scripts = [html_page.vega_script.__wrapped__() for _ in range(2)]
     assert scripts == [bundle, bundle]
     assert put_together == [exports]
     (kept,) = tmp_path.iterdir()
     assert kept.stat().st_mode & 0o777 == 0o644
     kept.write_bytes(b"\xff")  # damaged
-    assert html_page._vega.__wrapped__() == bundle
-    monkeypatch.setattr(html_page, "_EXPORTS", others)
-    assert html_page._vega.__wrapped__() == bundle
+    assert html_page.vega_script.__wrapped__() == bundle
+    monkeypatch.setattr(html_page, "VEGA_EXPORTS", others)
+    assert html_page.vega_script.__wrapped__() == bundle
     assert put_together == [exports, exports, others]
 
 
@@ -157,7 +157,7 @@ def test_a_report_is_written_where_vega_cannot_be_kept(
     folder = tmp_path if refused == "no compiled modules" else tmp_path / "missing"
     monkeypatch.setattr(html_page, "_COMPILED", folder)
     monkeypatch.setattr(vl_convert, "javascript_bundle", lambda _: "let vega;</Script>")
-    assert html_page._vega.__wrapped__() == "let vega;<\\/Script>"
+    assert html_page.vega_script.__wrapped__() == "let vega;<\\/Script>"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -248,13 +248,13 @@ def test_the_final_page_is_for_participants(competition: Competition) -> None:
 def test_the_final_page_has_only_the_findings_about_boards(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("brackets", f"{_ANALYSIS}cup", "luck", "ranks")
+    names = ("brackets", f"{ANALYSIS_PREFIX}cup", "luck", "ranks")
     findings = tuple(Finding(name, f"{name} say so.", {}) for name in names)
     result = replace(final_board(competition), findings=findings)
     monkeypatch.setattr("arena.report.final_page.final_board", lambda *_, **__: result)
     report = final_page(competition)
     assert report.verdicts[1:] == tuple(
-        f"{name} say so." for name in ("ranks", "brackets", f"{_ANALYSIS}cup")
+        f"{name} say so." for name in ("ranks", "brackets", f"{ANALYSIS_PREFIX}cup")
     )
     titles = [section.title for section in report.sections]
     assert [title for title in titles if "luck" in title] == []
@@ -344,7 +344,7 @@ def test_a_board_without_analyses_or_teams_is_a_page_too() -> None:
 
 def test_a_template_line_with_only_a_block_tag_leaves_no_line() -> None:
     text = "a\n  {% if true %}\n  b\n  {% endif %}\nc"
-    assert _environment().from_string(text).render() == "a\n  b\nc"
+    assert template_environment().from_string(text).render() == "a\n  b\nc"
 
 
 def test_a_board_without_teams_has_no_rows() -> None:

@@ -83,7 +83,7 @@ def test_a_view_is_of_the_plugins_with_which_a_board_was_made(
     assert {name: drawn_chart.to_dict()["mark"] for name, drawn_chart in drawn_charts.items()} == {
         "a-bar": "bar"
     }
-    for charts, names in ((drawn_charts, "a-bar"), (views._Charts(), "none")):
+    for charts, names in ((drawn_charts, "a-bar"), (views.NamedCharts(), "none")):
         with pytest.raises(KeyError) as unknown:
             charts["b"]
         assert unknown.value.args == (f"There is no chart 'b'. There are: {names}.",)

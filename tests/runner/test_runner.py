@@ -25,7 +25,7 @@ from arena.programs.digests import digest_of_folder
 from arena.programs.figures import seconds_until_answer
 from arena.programs.unpack import PackedLimits, unpack_here
 from arena.runner import Runner, RunnerKey, WorkFolder
-from arena.runner.runner import PAUSE_SECONDS, _repeated
+from arena.runner.runner import PAUSE_SECONDS, repeat_request
 from arena.runner.server import RunnerClient
 from arena.store.events import canonical_json
 from arena.types import Fault
@@ -440,11 +440,11 @@ def test_a_request_is_repeated_after_pauses_of_at_most_ten_seconds(
         raise failures.pop(0)
 
     with pytest.raises(ServerError) as ended:
-        _repeated(request, stop)
+        repeat_request(request, stop)
     assert (ended.value.status, waits) == (507, [1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0])
     failures.append(ServerError("", 500))
     with pytest.raises(ServerError):
-        _repeated(request, stop)
+        repeat_request(request, stop)
     assert len(waits) == 7
 
 

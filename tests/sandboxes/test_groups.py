@@ -168,7 +168,7 @@ def test_a_group_exists_while_its_run_lasts(
     version_2: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The kernel removes the files of a group with its folder.
-    monkeypatch.setattr(groups, "_remove", shutil.rmtree)
+    monkeypatch.setattr(groups, "remove_group", shutil.rmtree)
     monkeypatch.setattr(groups.Group, "processes", lambda group: set())
     with groups.group_for(BOX) as group:
         assert group is not None
@@ -176,7 +176,7 @@ def test_a_group_exists_while_its_run_lasts(
         assert folder.name.startswith(f"arena-run-{os.getpid()}-")
         assert (folder / "pids.max").read_text() == "15"
         with pytest.raises(BlockingIOError):
-            groups._locked(folder)
+            groups.lock_group(folder)
     assert not folder.exists()
 
 
@@ -199,7 +199,7 @@ def test_a_group_that_stays_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(groups, "SECONDS_TO_END", 0.01)
     write(tmp_path / "group", tasks="")
     with pytest.raises(SandboxError, match="^The control group of a run is left: .*not empty"):
-        groups._remove(tmp_path / "group")
+        groups.remove_group(tmp_path / "group")
 
 
 def test_the_kernel_has_time_to_end_processes_and_to_remove_their_group(
@@ -221,7 +221,7 @@ def test_the_kernel_has_time_to_end_processes_and_to_remove_their_group(
             raise error
 
     monkeypatch.setattr(Path, "rmdir", remove)
-    groups._remove(version_2 / "group")
+    groups.remove_group(version_2 / "group")
     assert answers == []
 
 
@@ -230,7 +230,7 @@ def test_what_a_killed_runner_left_is_ended(
 ) -> None:
     killed = []
     monkeypatch.setattr(groups.os, "kill", lambda *call: killed.append(call))
-    monkeypatch.setattr(groups, "_remove", shutil.rmtree)
+    monkeypatch.setattr(groups, "remove_group", shutil.rmtree)
     no_process = 2**22 + 1
     for number in (no_process, os.getpid()):  # of those that stay one is listed before the others
         write(tmp_path / f"arena-run-{number}-1", cgroup__procs="0\n14\n")
@@ -238,8 +238,8 @@ def test_what_a_killed_runner_left_is_ended(
     write(tmp_path / f"arena-run-{os.getpid()}-0", cgroup__procs="12\n")
     write(tmp_path / f"arena-run-{no_process}-3", cgroup__procs="0\n14\n")
     write(tmp_path / f"arena-run-{no_process}-2", cgroup__procs="15\n")
-    lock = groups._locked(tmp_path / f"arena-run-{no_process}-2")  # its runner is seen elsewhere
-    groups._remove_left(tmp_path)
+    lock = groups.lock_group(tmp_path / f"arena-run-{no_process}-2")  # its runner is seen elsewhere
+    groups.remove_left_groups(tmp_path)
     os.close(lock)
     assert sorted(killed) == [(12, signal.SIGKILL), (13, signal.SIGKILL)]
     stay = [(os.getpid(), 0), (os.getpid(), 1), *((no_process, number) for number in (1, 2, 3))]

@@ -71,7 +71,7 @@ def _machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (host / name).mkdir(parents=True)
     (host / "bin").symlink_to("usr/bin")
     (host / "keys").touch()
-    of_image = podman._shown
+    of_image = podman.shown_paths
 
     def shown(root: Path) -> Iterator[Path]:
         return iter((host / "usr", host / "bin")) if root == Path("/") else shown_of(root)
@@ -89,7 +89,7 @@ def _machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             monkeypatch.setattr(f"arena_sandboxes.{module}.{name}", value)
     monkeypatch.setattr("arena_sandboxes.bubblewrap.shown_of", shown)
     monkeypatch.setattr("arena_sandboxes.bubblewrap.program_filter", lambda: b"system calls")
-    monkeypatch.setattr("arena_sandboxes.podman._shown", shown_by_podman)
+    monkeypatch.setattr("arena_sandboxes.podman.shown_paths", shown_by_podman)
     monkeypatch.setattr("arena_sandboxes.podman.resource.getrlimit", lambda limit: (300, 400))
     before = os.umask(0o022)
     yield
@@ -155,12 +155,12 @@ def test_the_commands_of_runs_are_kept(
 
 def test_inputs_that_others_cannot_read_are_refused_by_podman(job: Job) -> None:
     (job.inputs / "link").symlink_to("missing")  # which has no permissions of its own
-    podman._require_readable(job.inputs)
+    podman.require_readable(job.inputs)
     for path, mode in ((job.inputs / "rows.csv", 0o640), (job.inputs, 0o751), (job.inputs, 0o754)):
         before = path.stat().st_mode
         path.chmod(mode)
         with pytest.raises(SandboxError) as refused:
-            podman._require_readable(job.inputs)
+            podman.require_readable(job.inputs)
         assert str(refused.value) == (
             f"{path} cannot be read by the user of the program: chmod -R o+rX {job.inputs}. "
             f"A folder above it, which other users cannot enter, keeps it from them."
@@ -430,4 +430,4 @@ def test_a_program_sees_of_proc_what_is_of_no_other() -> None:
 
 def test_of_a_machine_a_program_sees_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = {path.name for path in shown_of(Path("/"))}
-    assert {"usr", "bin", "lib"} <= shown <= set(linux._OF_SYSTEM)
+    assert {"usr", "bin", "lib"} <= shown <= set(linux.SYSTEM_FOLDERS)

@@ -12,7 +12,7 @@ import pytest
 
 from arena.errors import SandboxError
 from arena.interfaces import Box, End
-from arena_sandboxes.linux import _exit_code
+from arena_sandboxes.linux import reported_exit_code
 from arena_sandboxes.watch import Watch
 
 MB = 2**20
@@ -66,7 +66,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[End
             opened.append(status[1])
         monkeypatch.setattr("arena_sandboxes.watch.time.monotonic", Clock(*times))
         watch = Watch(BOX, usage, log_pipe=log[0], disk_is_full=lambda: disk_is_full, **given)
-        end = watch.until(status[0], _exit_code)
+        end = watch.until(status[0], reported_exit_code)
         monkeypatch.undo()
         return end, watch
 

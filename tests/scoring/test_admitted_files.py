@@ -12,7 +12,7 @@ import pytest
 from arena.evaluation.predictions import ArrayPredictions
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.scoring import admit
-from arena.scoring.score import _similar, _similar_notes
+from arena.scoring.score import notes_on_similar, similar_files
 from arena.types import Fault, MetricTraits, PredictionKind
 from arena.utils.parallel import NoProgress
 
@@ -78,7 +78,7 @@ def test_the_key_of_a_file_names_the_rules_by_which_it_was_read(
 ) -> None:
     for sha256, expected in (("ab", key), ("", None)):
         read = ReadSubmission(EIGHT_BYTES, (), sha256)
-        assert admit._key(read, metric_of(kind, bounds)) == expected
+        assert admit.idempotency_key(read, metric_of(kind, bounds)) == expected
 
 
 def test_of_two_files_one_can_be_a_copy() -> None:
@@ -86,11 +86,11 @@ def test_of_two_files_one_can_be_a_copy() -> None:
     store: Any = SimpleNamespace(predictions=lambda numbers: predictions)
     records: Any = [SimpleNamespace(submission=number, team=f"t{number}") for number in (1, 2)]
     solution: Any = SimpleNamespace(kind=VALUE)
-    (pair,) = _similar(store, records, solution)
+    (pair,) = similar_files(store, records, solution)
     assert (pair.identical, pair.teams) == (True, ("t1", "t2"))
-    assert _similar(store, records[:1], solution) == ()
+    assert similar_files(store, records[:1], solution) == ()
     sentence = "Identical predictions: submission 1 of t1, 2 of t2."
     for pairs, more in ((20, []), (21, ["1 further pair"]), (1_022, ["1,002 further pairs"])):
-        assert _similar_notes([pair] * pairs) == [sentence] * 20 + [
+        assert notes_on_similar([pair] * pairs) == [sentence] * 20 + [
             f"Such submissions are in {further} of teams." for further in more
         ]

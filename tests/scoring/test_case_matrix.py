@@ -10,7 +10,7 @@ import pytest
 from arena.errors import InputError, UsageError
 from arena.interfaces import CaseScores
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
-from arena.scoring.rank import _repeats
+from arena.scoring.rank import finding_on_repeats
 from arena.types import VOCABULARIES
 
 NAN = np.nan
@@ -84,7 +84,7 @@ def test_repeated_answers_make_up_a_share_of_the_variance() -> None:
     # The means .5 and 1.5 have variance .5. The mean of two answers has variance .25 / 2, so .375
     # is the variance between cases.
     matrix = case_matrix(scores("aaaa", "1122", [0.0, 1.0, 1.5, 1.5], repeats="1212"))
-    verdict = _repeats(matrix, VOCABULARIES["cases"]).verdict
+    verdict = finding_on_repeats(matrix, VOCABULARIES["cases"]).verdict
     assert "was answered 2 times" in verdict
     assert "make up 25.0% of the variance" in verdict
 

@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 
 from arena.errors import InputError
-from arena.scoring.rank import _filled_with, _range
-from arena.scoring.summaries import _counting, _summaries, _sums_up, _unit
+from arena.scoring.rank import range_of_values, value_of_missing
+from arena.scoring.summaries import (
+    last_decimal_place,
+    positions_that_count,
+    possible_summaries,
+    summarizes_columns,
+)
 
 INF = float("inf")
 ALL, BEST = "All values lie between 0 and 1", "No value is negative"
@@ -44,7 +49,7 @@ def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
     ]
     for case_scores, chosen, greater, expected, note in cases:
         notes: list[str] = []
-        assert _range(case_scores, chosen, greater=greater, notes=notes) == expected
+        assert range_of_values(case_scores, chosen, greater=greater, notes=notes) == expected
         assert len(notes) == bool(note)
         assert "".join(notes).startswith(note)
     outside = {
@@ -53,10 +58,10 @@ def test_the_range_is_given_or_stated_or_assumed_with_a_note() -> None:
     }
     for message, value_range in outside.items():
         with pytest.raises(InputError) as error:
-            _range(scores(0.0, 5.0), settings(given=value_range), greater=True, notes=[])
+            range_of_values(scores(0.0, 5.0), settings(given=value_range), greater=True, notes=[])
         assert str(error.value) == message
     with pytest.raises(InputError, match=r"^The table has no values\.$"):
-        _range(scores(np.nan), settings(), greater=True, notes=[])
+        range_of_values(scores(np.nan), settings(), greater=True, notes=[])
 
 
 def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> None:
@@ -72,39 +77,45 @@ def test_a_missing_value_counts_as_the_worst_of_the_range_or_of_the_table() -> N
         ("worst", False, (0.0, INF), 5.0),
     ]
     for missing, greater, ends, value in expected:
-        assert _filled_with(values, settings(missing), greater=greater, ends=ends) == value
+        assert value_of_missing(values, settings(missing), greater=greater, ends=ends) == value
 
 
 def test_a_row_that_sums_up_the_others_is_recognised() -> None:
     """Of 1, 2 and 6 and of 2, 2 and 5: means, medians, sums, deviations, mean ranks and places."""
     values = np.array([[1.0, 2.0], [2.0, 2.0], [6.0, 5.0]])
-    totals = [total.round(6).tolist() for total in _summaries(values)]
+    totals = [total.round(6).tolist() for total in possible_summaries(values)]
     assert totals[:3] == [[3.0, 3.0], [2.0, 2.0], [9.0, 9.0]]
     assert totals[3] == pytest.approx([(14 / 3) ** 0.5, 2**0.5], abs=1e-6)
     assert totals[4] == pytest.approx([7**0.5, 3**0.5], abs=1e-6)
     for total in totals[:3]:
-        assert _sums_up(np.array(total), values)
-        assert not _sums_up(np.add(total, [0.0, 1.2]), values)
-    assert not _sums_up(np.array([1.0]), values[:1, :1])  # of one value, everything sums it up
-    assert not _sums_up(np.array([np.nan, 3.0]), values)
-    assert [_unit(np.array(column)) for column in ([3.0], [3.5, np.nan], [0.125], [1 / 3])] == [
+        assert summarizes_columns(np.array(total), values)
+        assert not summarizes_columns(np.add(total, [0.0, 1.2]), values)
+    assert not summarizes_columns(
+        np.array([1.0]), values[:1, :1]
+    )  # of one value, everything sums it up
+    assert not summarizes_columns(np.array([np.nan, 3.0]), values)
+    assert [
+        last_decimal_place(np.array(column)) for column in ([3.0], [3.5, np.nan], [0.125], [1 / 3])
+    ] == [
         1.0,
         0.1,
         0.001,
-        pytest.approx(_unit(np.array([2 / 3]))),
+        pytest.approx(last_decimal_place(np.array([2 / 3]))),
     ]
 
 
 def test_a_summary_of_a_task_sums_up_the_cases_of_this_task_only() -> None:
     names = ["maths/a", "maths/b", "maths/average", "law/a", "law/b", "law/average"]
     values = np.array([[1, 2], [3, 6], [2, 4], [1, 1], [2, 9], [7, 7]]) / 8
-    counting, notes = _counting("case", names, values=values, tasks=np.array([0, 0, 0, 1, 1, 1]))
+    counting, notes = positions_that_count(
+        "case", names, values=values, tasks=np.array([0, 0, 0, 1, 1, 1])
+    )
     assert counting == [0, 1, 3, 4, 5]
     assert notes == [
         "'maths/average' sums up other cases and does not count as one.",
         "'law/average' counts as a case: remove it if it sums up the others.",
     ]
-    counting, notes = _counting(
+    counting, notes = positions_that_count(
         "algorithm", ["x", "y", "mean"], values=values[[0, 1, 5]], tasks=None
     )
     assert counting == [0, 1, 2]

@@ -18,7 +18,7 @@ from arena.scoring.case_matrix import case_matrix
 from arena.scoring.result import ScoreResult
 from arena.scoring.score import score
 from arena.scoring.settings import BoardSettings, ScoreSettings
-from arena.scoring.summaries import _sums_up, _unit, without_summaries
+from arena.scoring.summaries import last_decimal_place, summarizes_columns, without_summaries
 from arena.store import Store
 from arena.types import PredictionKind, SolutionColumns
 from program import UNPROTECTED, run_here, write_csv
@@ -157,9 +157,15 @@ def test_a_summary_sums_up_the_cases_of_its_task() -> None:
 def test_a_summary_is_within_its_rounding_of_what_it_sums_up(
     summary: list[float], others: list[list[float]], sums_up: bool
 ) -> None:
-    assert _sums_up(np.array(summary), np.array(others)) == sums_up
+    assert summarizes_columns(np.array(summary), np.array(others)) == sums_up
 
 
 def test_decimals_are_counted_up_to_nine() -> None:
     values = (2.0, 0.5, 0.12345678, 0.123456789, 1 / 3)
-    assert [_unit(np.array([value])) for value in values] == [1.0, 0.1, 1e-8, 1e-9, 1e-9]
+    assert [last_decimal_place(np.array([value])) for value in values] == [
+        1.0,
+        0.1,
+        1e-8,
+        1e-9,
+        1e-9,
+    ]

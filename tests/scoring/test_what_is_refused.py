@@ -15,7 +15,7 @@ from arena.errors import ArenaError
 from arena.evaluation.combinations import Combination
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
-from arena.scoring.board import _notes
+from arena.scoring.board import notes_on_intervals
 from arena.scoring.private_board import Resampling
 from arena.scoring.rank import CaseSettings
 from arena.scoring.settings import BoardSettings
@@ -172,8 +172,8 @@ def test_notes_on_the_resamples_of_a_board() -> None:
             clusters=None if groups is None else np.arange(n_rows) % groups,
             metric=SimpleNamespace(name="wrmse"),
         )
-        assert _notes(study, Resampling(**arguments)) == notes
-    assert _notes(None, Resampling(redrawn=1)) == []
+        assert notes_on_intervals(study, Resampling(**arguments)) == notes
+    assert notes_on_intervals(None, Resampling(redrawn=1)) == []
 
 
 def replace_in(values: SimpleNamespace, **changes: Any) -> Any:

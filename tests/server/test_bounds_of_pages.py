@@ -342,7 +342,7 @@ def test_a_live_page_gets_events_and_keep_alive_comments(
         assert await anext(stream) == f"event: board\ndata: {etag()}\n\n" != texts[1]
         await stream.aclose()  # type: ignore[attr-defined]
         assert events.listeners() == 0
-        while competition in events._tasks:
+        while competition in events.watching_tasks:
             await asyncio.sleep(0.001)
 
     asyncio.run(read_events())

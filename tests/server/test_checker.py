@@ -207,12 +207,12 @@ class Failing:
 
 def test_an_idle_connection_is_open_while_nothing_came(tmp_path: Path) -> None:
     near, far = socket.socketpair()
-    assert checker._is_open(near)
+    assert checker.is_open(near)
     far.send(b"x")  # an answer to no question
-    assert not checker._is_open(near)
+    assert not checker.is_open(near)
     far.close()
     near.recv(1)
-    assert not checker._is_open(near)
+    assert not checker.is_open(near)
     near.close()
 
 

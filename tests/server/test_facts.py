@@ -12,22 +12,22 @@ import pytest
 
 from arena.plugin.manager import PluginManager
 from arena.server.scorer import facts
-from arena.server.scorer.facts import _dates, _mechanism_text, _metric_text, result_documents
+from arena.server.scorer.facts import mechanism_text, metric_text, receiving_dates, result_documents
 
 
 def test_files_are_received_from_the_first_start_to_the_last_end() -> None:
     day = datetime(2026, 3, 1, tzinfo=UTC)
     section = SimpleNamespace(start=None, deadline=day)
     competition: Any = SimpleNamespace(settings=SimpleNamespace(competition=section))
-    assert _dates(competition, []) == (None, "2026-03-01T00:00:00+00:00")
+    assert receiving_dates(competition, []) == (None, "2026-03-01T00:00:00+00:00")
     phases = [
         {"start": "2026-03-01", "end": "2026-03-05"},
         {"start": "2026-02-01", "end": "2026-04-01"},
     ]
-    assert _dates(competition, phases) == ("2026-02-01", "2026-04-01")
+    assert receiving_dates(competition, phases) == ("2026-02-01", "2026-04-01")
     open_start, endless = {**phases[0], "start": None}, {**phases[1], "end": None}
-    assert _dates(competition, [open_start, phases[1]]) == (None, "2026-04-01")
-    assert _dates(competition, [phases[0], endless]) == ("2026-02-01", None)
+    assert receiving_dates(competition, [open_start, phases[1]]) == (None, "2026-04-01")
+    assert receiving_dates(competition, [phases[0], endless]) == ("2026-02-01", None)
 
 
 def test_results_of_all_phases_are_documents_in_the_order_of_their_versions() -> None:
@@ -102,7 +102,7 @@ def test_participants_read_the_first_paragraph_about_a_metric_and_a_mechanism(
     def text_of(specification: str) -> str:
         metric = SimpleNamespace(specification=specification)
         settings = SimpleNamespace(metric=metric)
-        return _metric_text(SimpleNamespace(manager=PluginManager(), settings=settings))  # type: ignore[arg-type]
+        return metric_text(SimpleNamespace(manager=PluginManager(), settings=settings))  # type: ignore[arg-type]
 
     assert text_of("dice") == (
         "Mean Dice coefficient of run-length encoded masks: 2 |A and B| / (|A| + |B|) per row."
@@ -118,7 +118,7 @@ def test_participants_read_the_first_paragraph_about_a_metric_and_a_mechanism(
         Not for participants.
         """
 
-    assert _mechanism_text(Hidden()) == "Shows nothing, and says so."  # type: ignore[arg-type]
-    assert _mechanism_text(type("Silent", (), {})()) == ""
+    assert mechanism_text(Hidden()) == "Shows nothing, and says so."  # type: ignore[arg-type]
+    assert mechanism_text(type("Silent", (), {})()) == ""
     mechanism = SimpleNamespace(for_participants="The public score is exact.")
-    assert _mechanism_text(mechanism) == "The public score is exact."  # type: ignore[arg-type]
+    assert mechanism_text(mechanism) == "The public score is exact."  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from arena.server.records.accounts import Accounts
 from arena.server.records.names import RefusedError
 from arena.server.records.sign_ins import IDLE, SESSION
 from arena.server.units import UnitCompetition, unit_files
-from arena.server.web.body import _chunks, announces_more, base_name, whole_number
+from arena.server.web.body import announces_more, base_name, limited_chunks, whole_number
 from arena.server.web.problems import Problem
 from arena.server.web.provider import FLOW_SECONDS, Seals
 from arena.server_section import DRAFT_MARK
@@ -217,7 +217,7 @@ def received(
 
     async def read() -> bytes:
         limits: Any = SimpleNamespace(body_seconds=5.0, bytes_per_second=2.0)
-        return b"".join([part async for part in _chunks(request, limits, most)])
+        return b"".join([part async for part in limited_chunks(request, limits, most)])
 
     async def following(parts: AsyncIterator[bytes], default: None) -> bytes | None:
         async for part in parts:
@@ -274,11 +274,11 @@ def test_the_proxy_lets_a_file_and_its_form_through(max_bytes: int, megabytes: i
 
 @pytest.mark.parametrize(("days", "is_new"), [(1.99, True), (2.01, False)])
 def test_a_backup_is_two_days_old_at_most(days: float, is_new: bool, tmp_path: Path) -> None:
-    assert not check._has_backup(tmp_path)
+    assert not check.has_recent_backup(tmp_path)
     backup_time = (datetime.now(UTC) - timedelta(days=days)).timestamp()
     (tmp_path / ".last-backup").touch()
     os.utime(tmp_path / ".last-backup", (backup_time, backup_time))
-    assert check._has_backup(tmp_path) is is_new
+    assert check.has_recent_backup(tmp_path) is is_new
 
 
 def checked(url: str = "https://a.org", **sections: Any) -> list[str]:
@@ -289,7 +289,7 @@ def checked(url: str = "https://a.org", **sections: Any) -> list[str]:
         "public": {"mechanism": "ladder"},
         "server": {"contact": "host@a.org"},
     }
-    return [*check._of_settings(Settings.model_validate(about | sections), url)]
+    return [*check.problems_of_settings(Settings.model_validate(about | sections), url)]
 
 
 def test_what_a_server_should_be_told_before_it_starts() -> None:
@@ -348,7 +348,7 @@ def test_a_check_names_what_a_sandbox_does_not_hold(
                                           "do."]),
     ):  # fmt: skip
         results.append(result)
-        assert [*check._of_sandbox("box")] == sentences
+        assert [*check.problems_of_sandbox("box")] == sentences
 
 
 def test_a_check_names_what_a_folder_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,18 +358,18 @@ def test_a_check_names_what_a_folder_lacks(tmp_path: Path, monkeypatch: pytest.M
             "programs": {"inputs": "in", "sample": "shown"},
         }
     )  # fmt: skip
-    assert [*check._of_inputs(tmp_path, settings)] == [
+    assert [*check.problems_of_inputs(tmp_path, settings)] == [
         f"There is no folder {tmp_path / name} with inputs of programs: create it."
         for name in ("in", "shown")
     ]
-    monkeypatch.setattr(check, "_of_settings", lambda *_: ())
+    monkeypatch.setattr(check, "problems_of_settings", lambda *_: ())
     # 2,000 files of 1 MB wait, each stored three times: 6 GB.
     needed = 6 * 10**9
     usage = SimpleNamespace(free=needed - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     (tmp_path / ".last-backup").touch()
     tmp_path.chmod(0o701)
-    assert [*check._problems(tmp_path, settings, "")] == [
+    assert [*check.problems_of(tmp_path, settings, "")] == [
         f"There are no rules: write {tmp_path / 'rules.md'}.",
         f"Other users of this machine can enter {tmp_path}: run chmod 700 {tmp_path}.",
         "6.0 GB of the disk are free, but 2,000 waiting files of 1.0 MB need 6.0 GB: free some "
@@ -383,11 +383,11 @@ def test_a_check_names_what_a_folder_lacks(tmp_path: Path, monkeypatch: pytest.M
                                "delete its first line."]),
     ):  # fmt: skip
         (tmp_path / "rules.md").write_text(text)
-        assert [*check._problems(tmp_path, settings, "")] == sentences
+        assert [*check.problems_of(tmp_path, settings, "")] == sentences
     (tmp_path / "sample_submission.csv").write_bytes(b"x" * 100)
     usage.free = 3 * 4 * 100 * 2_000  # real predictions are four times as long
     (tmp_path / ".last-backup").unlink()
     backup = "There is no backup of the last 2 days: run arena backup by a timer."
-    assert [*check._problems(tmp_path, settings, "")] == [*sentences, backup]
+    assert [*check.problems_of(tmp_path, settings, "")] == [*sentences, backup]
     usage.free -= 1
-    assert len([*check._problems(tmp_path, settings, "")]) == 3
+    assert len([*check.problems_of(tmp_path, settings, "")]) == 3

@@ -35,11 +35,11 @@ from arena.server.web.language import choose
 from arena.server.web.limits import network
 from arena.server.web.operations import Metrics
 from arena.server.web.problems import Problem
-from arena.server.web.programs import _trial_of
+from arena.server.web.programs import trial_of
 from arena.server.web.prose import markdown
 from arena.server.web.provider import Identity
-from arena.server.web.rendering import _size
-from arena.server.web.shared import _SHARED, SharedAnswers
+from arena.server.web.rendering import size_in_words
+from arena.server.web.shared import SHARED_KEY, SharedAnswers
 from arena.server.web.site import Buckets
 from arena.server_section import ServerSection
 from arena.utils.processes import AnswerError, encode
@@ -127,7 +127,7 @@ def test_submissions_are_chosen_by_numbers_only(site: WebSite) -> None:
 def test_the_bounds_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = FolderReader(tmp_path, tmp_path / "copies", "")
     monkeypatch.setattr(FolderReader, "_copied", lambda _, path, *__: SharedFile(path.name, 1, "0"))
-    monkeypatch.setattr(shared_folder, "_text", lambda path: path.name)
+    monkeypatch.setattr(shared_folder, "page_text", lambda path: path.name)
     sizes = {"a.png": 20 * 2**20, "b.png": 20 * 2**20 + 1}
     paths = {
         **{tmp_path / "pages" / f"{number:02}.md": 1 for number in range(51)},
@@ -143,7 +143,7 @@ def test_the_bounds_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_page_is_shown_up_to_a_mebibyte(tmp_path: Path) -> None:
     (tmp_path / "long.md").write_bytes(b"x" * (2**20 + 1))
-    assert len(shared_folder._text(tmp_path / "long.md") or "") == 1_048_576
+    assert len(shared_folder.page_text(tmp_path / "long.md") or "") == 1_048_576
 
 
 def test_the_rest_of_a_refused_upload_is_read_for_ten_seconds(
@@ -160,7 +160,7 @@ def test_the_rest_of_a_refused_upload_is_read_for_ten_seconds(
 
     monkeypatch.setattr(app, "asyncio", SimpleNamespace(timeout=timeout))
     request = Request({"type": "http", "headers": [(b"content-length", b"9")]})
-    body = app._IncomingBody(receive, request)
+    body = app.IncomingBody(receive, request)
     asyncio.run(body.read_rest())
     assert (allowed, body.is_complete) == ([10.0], False)
 
@@ -173,7 +173,7 @@ def test_eight_idle_connections_to_a_checker_are_kept(
     reader = checker.RemoteReader(tmp_path / "none")
     connection: Any = SimpleNamespace(settimeout=timeouts.append, close=lambda: closed.append(1))
     monkeypatch.setattr(checker, "_ask", lambda *_: "digest")
-    monkeypatch.setattr(checker, "_answer", lambda *_: "what was read")
+    monkeypatch.setattr(checker, "receive_answer", lambda *_: "what was read")
     monkeypatch.setattr(checker, "seconds_of", lambda _: (1, 10))
     monkeypatch.setattr(reader, "_connection", lambda: (connection, None))
     form: Any = object()
@@ -204,16 +204,16 @@ def test_messages_of_a_checker_have_two_parts_of_a_known_size_at_most() -> None:
     with near, far:
         far.settimeout(5.0)  # a test that fails must not wait
         checker.send_parts(near, b"abc", b"abcd", b"\3")
-        assert checker._receive(far, 3) == b"abc"
+        assert checker.receive_message(far, 3) == b"abc"
         with pytest.raises(ValueError, match=r"^A message of 4 bytes is longer than 3\.$"):
-            checker._receive(far, 3)
+            checker.receive_message(far, 3)
         assert far.recv(4) == b"abcd"
         form: Any = SimpleNamespace(max_memory=0)
         with pytest.raises(AnswerError, match=r"^An answer has 3 parts\.$"):
-            checker._answer(far, form, "")
+            checker.receive_answer(far, form, "")
         checker.send_parts(near, b"\2", *encode(np.zeros(2)))
         with pytest.raises(AnswerError, match=r"^An answer is no values and no faults\.$"):
-            checker._answer(far, form, "")
+            checker.receive_answer(far, form, "")
 
 
 def test_a_row_of_invitations_with_a_bad_name_is_named_by_its_number(site: WebSite) -> None:
@@ -268,11 +268,11 @@ def test_texts_are_cut_at_their_longest(tmp_path: Path) -> None:
     titles = [entry.findtext("{*}title") or "" for entry in feed.findall("{*}entry")]
     assert [len(title) for title in titles] == [99, *[100] * 49]
     trial = {"end": "ok", "seconds": 1.0, "peak_mb": 1.0, "log": "l" * 65_537}
-    assert len(_trial_of(trial).log) == 65_536
+    assert len(trial_of(trial).log) == 65_536
     (tmp_path / "rules.md").write_text("r" * (2**20 + 1))
     rules = rules_of(SimpleNamespace(folder=tmp_path), SimpleNamespace(rules="rules.md"))  # type: ignore[arg-type]
     assert len(rules or "") == 1_048_576
-    assert [_size(size) for size in (999, 1_000, 99_940, 100_000, 10**6, 10**15)] == [
+    assert [size_in_words(size) for size in (999, 1_000, 99_940, 100_000, 10**6, 10**15)] == [
         "999 bytes", "1.0 kB", "99.9 kB", "100 kB", "1.0 MB", "1000 TB",
     ]  # fmt: skip
 
@@ -327,7 +327,7 @@ def test_two_hundred_pages_of_a_board_are_kept(site: WebSite) -> None:
 
 def test_two_hundred_answers_for_everybody_are_kept(site: WebSite) -> None:
     shared = SharedAnswers(site.site, Metrics())
-    scope = {_SHARED: (site.site.competitions[NAME], 1)}
+    scope = {SHARED_KEY: (site.site.competitions[NAME], 1)}
     start: Any = {"status": 200, "headers": []}
     for number in range(201):
         shared.keep(scope, ("/", b"", "en", str(number)), start, {"body": b""}, kind="page")

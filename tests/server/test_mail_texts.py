@@ -236,7 +236,7 @@ def test_a_mail_that_fails_waits_or_is_given_up(
     def deliver(*_: Any) -> None:
         raise failing[-1]
 
-    monkeypatch.setattr(mailing, "_deliver", deliver)
+    monkeypatch.setattr(mailing, "deliver", deliver)
     postman = Postman(mailed.site)
     for case, (error, state, reason, logged) in REFUSALS.items():
         failing.append(error)
@@ -264,11 +264,11 @@ def test_a_mail_that_fails_waits_or_is_given_up(
 
 def test_the_words_of_a_mail_server_are_cut() -> None:
     refused = smtplib.SMTPDataError(550, b"x" * 300)
-    assert mailing._words(refused) == f"550 {'x' * 296}"
-    assert mailing._words(OSError()) == "OSError"
-    assert mailing._words(smtplib.SMTPRecipientsRefused({"a": (550, "no"), "b": (551, b"so")})) == (
-        "550 no; 551 so"
-    )
+    assert mailing.organiser_error(refused) == f"550 {'x' * 296}"
+    assert mailing.organiser_error(OSError()) == "OSError"
+    assert mailing.organiser_error(
+        smtplib.SMTPRecipientsRefused({"a": (550, "no"), "b": (551, b"so")})
+    ) == ("550 no; 551 so")
 
 
 class MailServer:
@@ -325,11 +325,11 @@ def test_a_fault_while_leaving_does_not_send_a_mail_twice(
         smtp_password_file=str(tmp_path / "password"),
     )  # fmt: skip
     message = mailing.message_of(Mail("k", NAME, "a@b.org", "S", "T"), "r@b.org")
-    mailing._deliver(message, settings)
+    mailing.deliver(message, settings)
     assert done == steps
     monkeypatch.setattr(MailServer, "send_message", lambda *_: 1 / 0)
     with pytest.raises((smtplib.SMTPServerDisconnected, ZeroDivisionError)):
-        mailing._deliver(message, settings)
+        mailing.deliver(message, settings)
 
 
 def test_a_message_has_headers_of_one_line() -> None:
@@ -380,13 +380,13 @@ def test_a_notice_is_posted_to_the_chat(mailed: WebSite, monkeypatch: pytest.Mon
     ):
         chat.write_text(address)
         if allowed:
-            mailing._post(notice, mailed.facts.server)
+            mailing.post_notice(notice, mailed.facts.server)
         else:
             with pytest.raises(OSError, match="^the address of the webhook is not encrypted$"):
-                mailing._post(notice, mailed.facts.server)
+                mailing.post_notice(notice, mailed.facts.server)
     assert len(posted) == 3
     with pytest.raises(OSError, match="^no webhook is set$"):
-        mailing._post(notice, ServerSection(join="open"))
+        mailing.post_notice(notice, ServerSection(join="open"))
     assert mailing.organisers_notice(replace(mailed.facts, server=ServerSection()), "k", "t") == []
 
 

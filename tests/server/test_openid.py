@@ -1026,7 +1026,9 @@ def test_a_provider_sends_back_one_code_of_a_bounded_length() -> None:
     def status(query: str) -> int:
         request: Any = SimpleNamespace(query_params=QueryParams(query))
         try:
-            assert provider_pages._code(request, SETTINGS) == query[5:].partition("&")[0]
+            assert (
+                provider_pages.authorization_code(request, SETTINGS) == query[5:].partition("&")[0]
+            )
         except Problem as problem:
             return problem.status
         return 200
@@ -1038,9 +1040,9 @@ def test_an_address_has_sixty_steps_of_sign_ins_a_minute() -> None:
     web: Any = SimpleNamespace(provider=lambda: SETTINGS, buckets=Buckets(clock=lambda: 0.0))
     request: Any = SimpleNamespace(client=SimpleNamespace(host="192.0.2.1"))
     for _ in range(60):
-        assert provider_pages._settings(web, request) is SETTINGS
+        assert provider_pages.provider_settings(web, request) is SETTINGS
     with pytest.raises(Problem) as refused:
-        provider_pages._settings(web, request)
+        provider_pages.provider_settings(web, request)
     assert refused.value.status == 429
 
 
@@ -1051,13 +1053,13 @@ def test_claims_are_completed_by_userinfo() -> None:
         "phone": "1",
     }  # fmt: skip
     address = {"email": "e@x.org", "email_verified": False}
-    assert openid._merged(claims, user_info) == {
+    assert openid.merge_claims(claims, user_info) == {
         "sub": "1", "name": "Ada", "nickname": "e", **address,
     }  # fmt: skip
     with_address = {**claims, "email": "ada@x.org"}
-    assert openid._merged(with_address, user_info) == {**with_address, "nickname": "e"}
+    assert openid.merge_claims(with_address, user_info) == {**with_address, "nickname": "e"}
     for claims_of_person, complete in (
         ({"email": "a", "name": "A"}, True), ({"email": "a", "preferred_username": "A"}, True),
         ({"email": "a"}, False), ({"name": "A"}, False),
     ):  # fmt: skip
-        assert openid._complete(claims_of_person) is complete
+        assert openid.are_complete(claims_of_person) is complete

@@ -58,7 +58,7 @@ def test_each_role_is_started_with_its_arguments(steps: list[Any]) -> None:
             "checker": {"socket": os.dup(listening.fileno())},
             "scorer": {"folder": "/srv/a", "name": "a", "root": "/srv"},
         }.items():  # fmt: skip
-            processes._main(role, json.dumps({"pipe": 7, **arguments}))
+            processes.run_role(role, json.dumps({"pipe": 7, **arguments}))
     begun = [("umask", 0o007), ("pipe", 7)]
     (_, web_socket, settings), (_, checker_socket) = (
         next(step for step in steps if step[0] == role) for role in ("web", "checker")
@@ -319,10 +319,10 @@ def test_limits_of_connections_are_waited_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(web_main.time, "sleep", sleep)
     answers = [False, False, True]
     site: Any = SimpleNamespace(is_published=lambda: answers.pop(0), limits=lambda: "limits")
-    assert web_main._limits(site) == "limits"
+    assert web_main.connection_limits(site) == "limits"
     assert pauses == [0.1, 0.1]
     site.is_published = lambda: False
-    assert web_main._limits(site) == "limits"
+    assert web_main.connection_limits(site) == "limits"
     assert len(pauses) == pytest.approx(202, abs=1)  # for 20 s
 
 

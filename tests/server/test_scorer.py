@@ -30,7 +30,7 @@ from arena.server.records.published import Published
 from arena.server.records.uploads import Uploads
 from arena.server.scorer.attempts import Attempts
 from arena.server.scorer.main import run
-from arena.server.scorer.scorer import Scorer, _next_change
+from arena.server.scorer.scorer import Scorer, next_phase_change
 from arena.store import database
 from program import write_csv
 from served import N_ROWS, predictions, send
@@ -620,8 +620,8 @@ def test_the_next_change_of_a_phase_is_the_first_date_after_now() -> None:
     now = datetime(2026, 5, 6, tzinfo=UTC)
     days = [None, *((now + timedelta(days=days)).isoformat() for days in (-1, 0, 1, 2))]
     phases = [{"start": days[1], "end": days[4]}, {"start": days[3], "end": days[0]}]
-    assert _next_change(phases, now) == now + timedelta(days=1)
-    assert _next_change([{"start": days[1], "end": days[2]}], now) is None
+    assert next_phase_change(phases, now) == now + timedelta(days=1)
+    assert next_phase_change([{"start": days[1], "end": days[2]}], now) is None
 
 
 class Attempting:

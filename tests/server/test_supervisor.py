@@ -199,7 +199,7 @@ def test_a_runner_finds_the_server_that_listens_everywhere_on_this_machine() -> 
         ("10.1.2.3", 8_000, "http://10.1.2.3:8000"),
     ):  # fmt: skip
         bound: Any = SimpleNamespace(getsockname=lambda host=host, port=port: (host, port, 0, 0))
-        assert supervisor._loopback_of(bound) == address
+        assert supervisor.loopback_of(bound) == address
     assert [supervisor.is_loopback(host) for host in ("localhost", "127.1.2.3", "128.0.0.1")] == [
         True, True, False,
     ]  # fmt: skip

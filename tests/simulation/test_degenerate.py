@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arena.plugin.manager import PluginManager
-from arena.simulation.data import _log_odds
+from arena.simulation.data import true_log_odds
 from arena.simulation.degenerate import best_constant_score, degenerate_board
 from arena.types import PredictionKind
 from arena_metrics.pointwise import Accuracy
@@ -108,4 +108,4 @@ def test_the_log_odds_of_a_row(changes: dict[int, float], log_odds: float) -> No
     row = np.full(10, 0.5)
     for feature, value in changes.items():
         row[feature] = value
-    assert _log_odds(row[np.newaxis])[0] == pytest.approx(log_odds)
+    assert true_log_odds(row[np.newaxis])[0] == pytest.approx(log_odds)

@@ -10,7 +10,7 @@ import pytest
 from arena.errors import UsageError
 from arena.simulation.competition.timeline import timeline
 from arena.simulation.data import Sizes
-from arena.simulation.past.statistics import FinalBoard, _busiest_tenth, _gap
+from arena.simulation.past.statistics import FinalBoard, gap_at_level, share_of_busiest_tenth
 
 START = datetime(2001, 1, 1, tzinfo=UTC)
 ALL = ("training", "validation", "population")
@@ -74,12 +74,12 @@ def test_a_leaderboard_at_the_end_of_each_day(
     [(np.arange(1.0, 21.0), 39 / 210), (np.arange(1.0, 20.0), 19 / 190), (np.ones(4), 0.25)],
 )
 def test_the_share_of_the_busiest_tenth(entries: np.ndarray, share: float) -> None:
-    assert _busiest_tenth(entries) == pytest.approx(share)
+    assert share_of_busiest_tenth(entries) == pytest.approx(share)
 
 
 def test_a_gap_is_relative_to_that_of_the_median_team() -> None:
     """Scores are the squares of 0 to 10: at a tenth of the ranks it is 81, and the median is 25."""
     board = FinalBoard(np.arange(11.0) ** 2, None, entries=None)
-    assert _gap(0.1)(board) == pytest.approx(19 / 75)
-    assert _gap(0.5)(board) == 1
-    assert _gap(0.1)(FinalBoard(np.array([0.0, 1.0, 1.0]), None, entries=None)) is None
+    assert gap_at_level(0.1)(board) == pytest.approx(19 / 75)
+    assert gap_at_level(0.5)(board) == 1
+    assert gap_at_level(0.1)(FinalBoard(np.array([0.0, 1.0, 1.0]), None, entries=None)) is None

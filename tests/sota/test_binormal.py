@@ -10,10 +10,10 @@ import pytest
 from arena.errors import UsageError
 from arena_sota.binormal import (
     DrawnMaximum,
-    _check,
-    _relevant,
     auc_maximum,
+    check_simulation,
     largest_rank_sum,
+    relevant_classifiers,
 )
 from kept import check_kept_document
 from refusals import refusal_of
@@ -112,7 +112,7 @@ def test_classifiers_that_cannot_overtake_the_best_are_left_out(
     rare: int, other: int, rho: float, lowest: float
 ) -> None:
     values = np.array([0.75, 0.9, 0.85, 0.4, 0.88])
-    chosen = values[_relevant(values, rare, other, rho)].tolist()
+    chosen = values[relevant_classifiers(values, rare, other, rho)].tolist()
     assert chosen == sorted((value for value in values if value >= lowest), reverse=True)
 
 
@@ -129,4 +129,4 @@ def test_classifiers_that_cannot_overtake_the_best_are_left_out(
     ],
 )
 def test_what_no_maximum_can_be_drawn_for(arguments: tuple[Any, ...], sentence: str | None) -> None:
-    assert refusal_of(UsageError, _check, *arguments) == sentence
+    assert refusal_of(UsageError, check_simulation, *arguments) == sentence

@@ -21,7 +21,7 @@ from arena_sota import dependence_estimate, provide_analyses, provide_report_sec
 from arena_sota import study as board_study
 from arena_sota.analysis import Sota
 from arena_sota.dependence_estimate import ClassRanks, auc_dependence, estimate_dependence
-from arena_sota.study import _repetitions
+from arena_sota.study import number_of_simulations
 from kept import check_kept_document
 
 
@@ -236,7 +236,7 @@ def test_an_auc_board_is_simulated_less_often_the_larger_it_is():
         (10, 5, 200), (400, 400, 125), (400, 600, 97), (400, 512, 97), (9_000, 60, 40),
     ):  # fmt: skip
         for positive in (np.arange(2_000) < rare, np.arange(2_000) >= rare):
-            assert _repetitions(clusters, positive) == repetitions
+            assert number_of_simulations(clusters, positive) == repetitions
 
 
 @pytest.mark.slow

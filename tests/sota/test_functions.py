@@ -151,7 +151,7 @@ def test_a_curve_is_drawn_from_the_point_before_it_is_seen_to_the_one_after_it()
         (np.array([1.0, 0, 0, 0, 0, 0, 0]), [0, 1]),
         (np.array([0, 0, 0, 0, 0, 0, 1.0]), [5, 6]),
     ):
-        assert charts._visible(xs, values)[:, 0].tolist() == visible
+        assert charts.visible_points(xs, values)[:, 0].tolist() == visible
     for n_points, n_drawn in ((300, 300), (599, 599), (600, 300), (900, 300)):
-        assert len(charts._visible(np.arange(n_points), np.ones(n_points))) == n_drawn
-    assert len(charts._visible(np.zeros(0), np.zeros(0))) == 0
+        assert len(charts.visible_points(np.arange(n_points), np.ones(n_points))) == n_drawn
+    assert len(charts.visible_points(np.zeros(0), np.zeros(0))) == 0

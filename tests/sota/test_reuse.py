@@ -248,12 +248,15 @@ def test_two_submissions_that_count_are_enough(monkeypatch: pytest.MonkeyPatch) 
         roster=SimpleNamespace(unranked={"host"}),
         ledger=SimpleNamespace(counting=lambda: records),
     )
-    assert stored_study._studies(state, ("public", "private"), every=True) == ([0, 1], [0, 1])
+    assert stored_study.studies_of_splits(state, ("public", "private"), every=True) == (
+        [0, 1],
+        [0, 1],
+    )
     monkeypatch.setattr(
         stored_study, "final_document", lambda state: {"standings": [{"submission": 1}]}
     )
     with pytest.raises(UsageError, match="At least two submissions that count are needed, not 1"):
-        stored_study._studies(state, ("private",), every=False)
+        stored_study.studies_of_splits(state, ("private",), every=False)
 
 
 def test_a_histogram_leaves_out_scores_far_below_the_best() -> None:

@@ -80,10 +80,10 @@ def test_max_of_a_uniform_and_of_a_file(tmp_path):
 
 def test_a_uniform_lies_between_two_probabilities():
     ends = ((0.0, 1.0), (0.5, 1.0), (0.0, 0.5))
-    assert [cli._theta(None, pair, None).support() for pair in ends] == [*ends]
+    assert [cli.accuracies_of(None, pair, None).support() for pair in ends] == [*ends]
     for pair in ((-1e-9, 0.5), (0.5, 0.5), (0.5, 0.4), (0.5, 1 + 1e-9)):
         with pytest.raises(UsageError, match="two probabilities A and B with 0 <= A < B <= 1"):
-            cli._theta(None, pair, None)
+            cli.accuracies_of(None, pair, None)
 
 
 def test_max_refuses(tmp_path):

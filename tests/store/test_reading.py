@@ -92,8 +92,8 @@ def test_scattered_submissions_are_sorted(tmp_path: Path, monkeypatch: pytest.Mo
 def test_rows_that_come_in_another_order_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    query = reading._query
-    monkeypatch.setattr(reading, "_query", lambda runs: query(runs) + " ORDER BY rowid DESC")
+    query = reading.query_of_runs
+    monkeypatch.setattr(reading, "query_of_runs", lambda runs: query(runs) + " ORDER BY rowid DESC")
     values = np.random.default_rng(0).integers(0, 2, size=(3, 100)).astype(float)
     with Store.open(tmp_path / "a.duckdb") as store:
         store.put_solution(solution_of(100))

@@ -20,13 +20,13 @@ from arena.store import repair as repairs
 from arena.store.journal import JournalEntry
 from arena.store.repair import (
     RepairReport,
-    _account,
-    _copy_to_quarantine,
-    _cut,
-    _put_in_place,
-    _sentence,
-    _submit,
+    copy_to_quarantine,
+    cut_log,
+    describe_repair,
+    put_in_place,
+    record_losses,
     repair,
+    store_a_submission,
 )
 from arena.types import PredictionKind, Release
 from submit_work import make_solution, submit, values_of
@@ -302,10 +302,10 @@ def test_a_repaired_database_is_tried_with_a_whole_submission(kind: PredictionKi
     if is_text:
         solution = replace(solution, kind=kind, truth=np.array(["a", "b", "c"], dtype=object))
     with Store.open() as store:
-        _submit(store)  # nothing can be sent before there is a solution
+        store_a_submission(store)  # nothing can be sent before there is a solution
         assert store.submissions() == ()
         store.put_solution(solution)
-        _submit(store)
+        store_a_submission(store)
         (record,) = store.submissions()
         assert (record.team, record.status) == ("arena repair", "accepted")
         ((_, block),) = store.predictions([1]).blocks(1)
@@ -346,7 +346,9 @@ def test_a_repair_is_described_in_sentences(tmp_path: Path) -> None:
             "teams received.",
         ),
     ):
-        assert _sentence(path, report) == f"The database '{path}' opens again. {sentences} {end}"
+        assert (
+            describe_repair(path, report) == f"The database '{path}' opens again. {sentences} {end}"
+        )
 
 
 def test_every_file_of_a_database_is_copied_and_replaced(tmp_path: Path) -> None:
@@ -356,7 +358,7 @@ def test_every_file_of_a_database_is_copied_and_replaced(tmp_path: Path) -> None
     for name in (path.name, *others):
         (folder / name).write_text(name)
     (folder / "x.duckdb.folder").mkdir()
-    first, second = (_copy_to_quarantine(path, TIME) for _ in range(2))
+    first, second = (copy_to_quarantine(path, TIME) for _ in range(2))
     assert [first.name, second.name] == [
         "x.duckdb.quarantine-20260301T120000Z",
         "x.duckdb.quarantine-20260301T120000Z-2",
@@ -367,10 +369,10 @@ def test_every_file_of_a_database_is_copied_and_replaced(tmp_path: Path) -> None
     repaired = tmp_path / "repaired.duckdb"
     for end in ("", ".wal"):
         repaired.with_name(f"{repaired.name}{end}").write_text("repaired")
-    _put_in_place(repaired, repaired.parent / "c" / "repaired.duckdb")
+    put_in_place(repaired, repaired.parent / "c" / "repaired.duckdb")
     assert (folder / "repaired.duckdb.wal").read_text() == "repaired"
     repaired.write_text("without a log")
-    _put_in_place(repaired, folder / "repaired.duckdb")
+    put_in_place(repaired, folder / "repaired.duckdb")
     assert (folder / "repaired.duckdb").read_text() == "without a log"
     assert not (folder / "repaired.duckdb.wal").exists()
 
@@ -398,12 +400,12 @@ def test_a_log_is_cut_where_the_damage_is_named_or_else_where_it_begins(
         return length <= whole_until
 
     monkeypatch.setattr(repairs, "_opens", opens)
-    assert _cut(path, damage) == position
+    assert cut_log(path, damage) == position
     assert tried[0] == 0  # the database without its log, of which every table is read
     assert log_of(path).stat().st_size == position
     monkeypatch.setattr(repairs, "_opens", lambda *_: False)
     with pytest.raises(StoreFormatError, match="cannot be opened without its write-ahead log eit"):
-        _cut(path, damage)
+        cut_log(path, damage)
 
 
 def test_submissions_that_the_database_lacks_are_entered_as_lost(tmp_path: Path) -> None:
@@ -419,7 +421,7 @@ def test_submissions_that_the_database_lacks_are_entered_as_lost(tmp_path: Path)
         for lost_event in later:
             journal.append([], [lost_event])
         journal.append([record], later)
-        report = _account(
+        report = record_losses(
             store.database, RepairReport("", tmp_path / "q", cut_at=7), actor="host", time=TIME
         )
         entry = replace(LOST, received=record.received)

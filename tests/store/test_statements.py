@@ -12,7 +12,7 @@ from arena.store.statements import execute
 def test_a_parsed_statement_reads_the_database_and_the_parameters_of_each_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(statements, "_parsed", {})
+    monkeypatch.setattr(statements, "parsed_statements", {})
     text = "SELECT name FROM t WHERE number = ?"
     for database in ("a", "b"):
         with duckdb.connect() as connection:
@@ -25,14 +25,14 @@ def test_a_parsed_statement_reads_the_database_and_the_parameters_of_each_call(
                 named = "SELECT $first || $second || name FROM t"
                 rows = execute(cursor, named, {"second": "y", "first": "x"}).fetchall()
                 assert rows == [(f"xy{database}",)]
-    assert [*statements._parsed] == [text, named]
+    assert [*statements.parsed_statements] == [text, named]
 
 
 def test_at_most_so_many_statements_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "_parsed", {})
+    monkeypatch.setattr(statements, "parsed_statements", {})
     monkeypatch.setattr(statements, "_MOST_KEPT", 2)
     with duckdb.connect() as connection:
         for number in (1, 2, 1, 3):
             assert execute(connection, f"SELECT {number}").fetchall() == [(number,)]
-            assert len(statements._parsed) <= 2
-    assert [*statements._parsed] == ["SELECT 3"]
+            assert len(statements.parsed_statements) <= 2
+    assert [*statements.parsed_statements] == ["SELECT 3"]

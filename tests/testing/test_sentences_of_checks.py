@@ -436,7 +436,7 @@ def test_the_state_of_a_mechanism_may_have_a_hundred_bytes_for_each_team() -> No
         team_state = {evaluation.team: "y" * 76} if evaluation.team else {}
         return Release(evaluation.score, True, {**state, **team_state})
 
-    assert mechanisms._keeps_its_state_small(Mechanic(made=release)) == (Outcome.OK, "")
+    assert mechanisms.keeps_its_state_small(Mechanic(made=release)) == (Outcome.OK, "")
 
 
 # -- analyses and rankers ------------------------------------------------------------------------

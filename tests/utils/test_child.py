@@ -29,7 +29,7 @@ def test_a_clock_is_restarted_after_a_tenth_of_its_time(monkeypatch: pytest.Monk
         raise BrokenPipeError  # the parent has ended, which is noticed elsewhere
 
     policy: Any = SimpleNamespace(start_clock=started.append)
-    clock = child._Clock(20.0, policy, announce=announce)
+    clock = child.TaskClock(20.0, policy, announce=announce)
     for seconds, n_starts in ((0.0, 1), (2.0, 1), (0.5, 2), (2.0, 2), (0.5, 3)):
         now += seconds
         clock.start()
@@ -56,7 +56,7 @@ def test_a_process_that_holds_a_quarter_of_its_limit_is_kept(
     )
     monkeypatch.setattr(faulthandler, "cancel_dump_traceback_later", lambda: stopped.append(None))
     monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "system")
-    policy = child._Watched(limits)
+    policy = child.WatchedTask(limits)
     policy.begin()
     policy.start_clock(20.0)
     assert stopped == [(pytest.approx(22.0), True)]
@@ -158,7 +158,7 @@ def test_requests_are_answered_in_turn_until_the_socket_is_closed(pair: Any) -> 
         send(pair.own, pair.file, request)
     pair.own.shutdown(socket.SHUT_WR)
     policy = Counted()
-    child._run_tasks(pair.other, pair.other.makefile("rb"), pair.file, policy)
+    child.run_tasks(pair.other, pair.other.makefile("rb"), pair.file, policy)
     assert child.in_worker()
     assert answers_of(pair) == [
         (1, None, None, True),
@@ -182,7 +182,7 @@ def test_requests_are_answered_in_turn_until_the_socket_is_closed(pair: Any) -> 
 def test_a_process_that_a_task_forked_ends_and_answers_nothing(pair: Any) -> None:
     send(pair.own, pair.file, (1, fork, False, (), (), 5.0, None))
     with pytest.raises(Left, match="0"):
-        child._run_tasks(pair.other, pair.other.makefile("rb"), pair.file, Counted())
+        child.run_tasks(pair.other, pair.other.makefile("rb"), pair.file, Counted())
     assert answers_of(pair) == [(1, None, None, True)]
 
 
@@ -195,7 +195,7 @@ def test_a_watched_process_runs_tasks_in_a_group_of_its_own(
         received_limits.append(limits)
         return Counted()
 
-    monkeypatch.setattr(child, "_Watched", watched)
+    monkeypatch.setattr(child, "WatchedTask", watched)
     send(pair.own, pair.file, Limits(memory=7))
     send(pair.own, pair.file, (1, pow, False, (), (2, 3), 5.0, None))
     pair.own.shutdown(socket.SHUT_WR)
@@ -224,7 +224,7 @@ def test_a_guarded_process_confines_itself_and_runs_tasks(
     watched = io.BytesIO()
 
     def thread(target: Any, args: Any, daemon: bool) -> Any:
-        assert target is child._end_with
+        assert target is child.end_with_parent
         assert daemon
         assert args == (watched,)
         return SimpleNamespace(start=lambda: pair.calls.append("thread"))
@@ -285,4 +285,4 @@ def test_a_process_without_a_guard_ends_when_its_parent_says_so_or_ends(
     else:
         pair.other.close()
     with pytest.raises(Left, match="1"):
-        child._end_with(pair.other)
+        child.end_with_parent(pair.other)

@@ -175,7 +175,7 @@ def test_ray_is_asked_every_ten_seconds_and_given_up_after_twenty_five(monkeypat
     monkeypatch.setattr(engines, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr("socket.create_connection", connect)
     silent = False
-    check = engines._RayCheck(head)
+    check = engines.RayCheck(head)
     for seconds, n_checks in ((109.9, 0), (110.0, 1), (119.9, 1), (120.0, 2)):
         now[0] = seconds
         check()
@@ -265,7 +265,7 @@ def test_a_service_that_listens_and_is_silent_is_refused_after_a_trial(monkeypat
 
     monkeypatch.setattr("socket.create_connection", lambda *_, **__: io.BytesIO())
     monkeypatch.setattr(engines, "run_limited", run_limited)
-    monkeypatch.setattr(engines, f"_{name}", opened)
+    monkeypatch.setattr(engines, f"{name}_engine_at", opened)
     with open_engine(name, "host:1", workers=3) as engine:
         assert engine == ("host:1", 3)
         assert cluster_in_use() is engine
@@ -510,7 +510,7 @@ def dask(monkeypatch):
 
 def test_dask_has_a_worker_for_each_thread_and_gets_calls_with_versions(dask):
     for n_wanted, expected in ((0, 3), (2, 2)):
-        with engines._dask("a:1", n_wanted) as engine:
+        with engines.dask_engine_at("a:1", n_wanted) as engine:
             assert (engine.name, engine.workers) == ("dask", expected)
             cluster = engine.cluster
             assert cluster.share(()) == []
@@ -521,7 +521,7 @@ def test_dask_has_a_worker_for_each_thread_and_gets_calls_with_versions(dask):
 
 
 def test_a_cluster_of_dask_without_workers_is_waited_for_with_one_warning(dask, caplog):
-    with engines._dask("a:1", 0) as engine:
+    with engines.dask_engine_at("a:1", 0) as engine:
         result, (client,) = engine.cluster.result, dask.made
         assert result(Later(7)) == 7
         client.threads = OSError("no answer")
@@ -539,19 +539,19 @@ def test_a_cluster_of_dask_without_workers_is_waited_for_with_one_warning(dask, 
 
 def test_dask_that_cannot_be_reached_is_a_sentence(dask, monkeypatch):
     with pytest.raises(UsageError, match="^--engine dask needs --scheduler, such as tcp://host:87"):
-        engines._dask(None, 0).__enter__()
+        engines.dask_engine_at(None, 0).__enter__()
 
     def refuse(*_, **__):
         raise OSError("Timed out.\nmore")
 
     dask.Client = refuse
     with pytest.raises(InputError) as refusal:
-        engines._dask("a:1", 0).__enter__()
+        engines.dask_engine_at("a:1", 0).__enter__()
     assert str(refusal.value) == (
         "No scheduler of Dask answers at a:1 (Timed out). Check the address, and that the "
         "versions of Dask are the same."
     )
-    for name, opener in (("distributed", engines._dask), ("ray", engines._ray)):
+    for name, opener in (("distributed", engines.dask_engine_at), ("ray", engines.ray_engine_at)):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(InputError, match=rf"is not installed here \({name}.*\): pip install"):
             opener("a:1", 0).__enter__()
@@ -579,7 +579,7 @@ def test_a_result_of_ray_is_waited_for_and_its_error_is_that_of_the_task(monkeyp
             return f"shared {shared_object}"
 
     ray = Slow()
-    monkeypatch.setattr(engines, "_RayCheck", lambda _: lambda: None)
+    monkeypatch.setattr(engines, "RayCheck", lambda _: lambda: None)
     with contextlib.contextmanager(ray_engine)(ray, "a:1", 2, {}) as engine:
         cluster = engine.cluster
         assert cluster.share(("x",)) == ["shared x"]
@@ -601,5 +601,5 @@ def test_ray_that_is_started_here_has_as_many_processors_as_workers(
 ):
     monkeypatch.setitem(sys.modules, "ray", "ray")
     monkeypatch.setattr(engines, "ray_engine", lambda *arguments: iter([arguments]))
-    with engines._ray(address, workers) as arguments:
+    with engines.ray_engine_at(address, workers) as arguments:
         assert arguments == ("ray", address, workers, options)

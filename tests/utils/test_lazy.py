@@ -21,7 +21,7 @@ def test_pandas_is_hidden_only_while_pyarrow_looks_for_it(monkeypatch: pytest.Mo
         assert finder.find_spec("numpy", None) is None
         raise ValueError
 
-    finder = lazy._NoPandas()
+    finder = lazy.WithoutPandas()
     library: Any = ModuleType("pyarrow.lib")
     library.array = array
     assert finder.find_spec("pandas", None) is None

@@ -67,7 +67,7 @@ def test_a_guard_kills_descendants_until_there_are_none_or_for_five_seconds(
     monkeypatch.setattr(os, "waitpid", lambda *_: (0, 0))
     monkeypatch.setattr(os, "_exit", leave)
     with pytest.raises(SystemExit) as end:
-        linux._end_descendants()
+        linux.end_descendants()
     assert end.value.code == 0
     assert set(killed) == {(7, signal.SIGKILL), (8, signal.SIGKILL)}
     if n_rounds is None:
@@ -164,7 +164,7 @@ def test_a_guard_waits_for_the_end_of_its_worker_or_of_its_parent(
     monkeypatch.setattr(os, "pidfd_open", pidfd_open, raising=False)
     monkeypatch.setattr(os, "waitpid", waitpid)
     monkeypatch.setattr(signal, "signal", lambda *handler: handlers.append(handler))
-    monkeypatch.setattr(linux, "_end_descendants", lambda: steps.append("end"))
+    monkeypatch.setattr(linux, "end_descendants", lambda: steps.append("end"))
     linux.guard(7, "socket")
     assert steps == [*calls, "end"]
     assert Poll.registered == [("socket", 1), (70, 1)][: 1 if how.startswith("no pidfd") else 2]

@@ -178,7 +178,7 @@ def test_the_files_of_a_folder_are_those_that_no_command_writes(
             (folder, folders, sorted(files)) for folder, folders, files in walk(*path, **options)
         ),
     )
-    names = [file.relative_to(tmp_path).as_posix() for file in task_digests._walk(tmp_path)]
+    names = [file.relative_to(tmp_path).as_posix() for file in task_digests.walk_files(tmp_path)]
     assert names == ["b", "d", "sub/e"]
 
 
@@ -207,4 +207,4 @@ def test_packages_include_those_that_their_modules_import(monkeypatch: pytest.Mo
     part.helper = helper  # type: ignore[attr-defined]
     for module in (package, part, helper):
         monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert task_digests._packages({"p.part.Kind"}) == ["arena", "helper", "p"]
+    assert task_digests.outermost_packages({"p.part.Kind"}) == ["arena", "helper", "p"]

@@ -15,7 +15,7 @@ import pytest
 
 from arena.utils.processes import AnswerError, Confinement, Ended, calls, workers
 from arena.utils.processes.messages import answer, receive
-from arena.utils.processes.workers import WatchedWorker, Worker, _Forked, wait_for
+from arena.utils.processes.workers import ForkedProcess, WatchedWorker, Worker, wait_for
 
 
 class Clock:
@@ -130,18 +130,18 @@ def test_a_fork_is_waited_for_until_the_timeout(
         return (pid, 3 << 8) if clock.now >= 1000.25 or not options else (0, 0)
 
     monkeypatch.setattr(os, "waitpid", waitpid)
-    assert _Forked(7).poll() is None
+    assert ForkedProcess(7).poll() is None
     with pytest.raises(subprocess.TimeoutExpired) as late:
-        _Forked(7).wait(0.1)
+        ForkedProcess(7).wait(0.1)
     assert late.value.timeout == 0.1
     assert clock.now == pytest.approx(1000.1, abs=0.0021)
-    process = _Forked(7)
+    process = ForkedProcess(7)
     assert process.wait(5.0) == 3
     assert clock.now == pytest.approx(1000.25, abs=0.0011)
     polls.clear()
     assert process.wait() == process.poll() == 3
     assert polls == []  # its exit code is known
-    assert _Forked(7).wait() == 3
+    assert ForkedProcess(7).wait() == 3
     assert polls == [0]
 
 
@@ -172,7 +172,7 @@ def test_a_call_that_failed_has_its_object_sent_again(started: Any, clock: Clock
     shared = (["one"],)
     for number, (good, reusable) in enumerate(((True, True), (False, True), (True, False))):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(workers, "_keep", kept_workers.append)
+            patch.setattr(workers, "keep_worker", kept_workers.append)
             worker.send(pow, shared, task=(), seconds=20.0)
             result = 7 if good else ValueError("no")
             # An answer to the previous task, from its fork; then the note that this task has begun.
@@ -293,7 +293,7 @@ def test_a_fork_keeps_no_file_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> 
     pipes = [SimpleNamespace(fileno=lambda: 5), SimpleNamespace(fileno=lambda: 6)]
     pid = 70
     monkeypatch.setattr(os, "fork", lambda: pid)
-    process = workers._fork("run_watched", *pipes)
+    process = workers.fork_child("run_watched", *pipes)
     assert (process.pid, process.returncode) == (70, None)
     pid = 0
     monkeypatch.setattr(signal, "signal", lambda *handler: steps.append(handler))
@@ -306,7 +306,7 @@ def test_a_fork_keeps_no_file_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> 
         "arena.utils.processes.child.run_watched", lambda *call: steps.append(("run", *call))
     )
     with pytest.raises(LeftError, match="0"):
-        workers._fork("run_watched", *pipes)
+        workers.fork_child("run_watched", *pipes)
     assert steps == [
         (signal.SIGTERM, signal.SIG_DFL),
         *(("dup2", 8, stream) for stream in (0, 1, 2)),
@@ -320,7 +320,7 @@ def test_a_fork_that_has_ended_is_not_killed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "kill", lambda *call: killed.append(call))
     monkeypatch.setattr(os, "waitpid", lambda pid, _: (pid - 7, 0))
     for pid in (7, 8):  # waitpid says that 7 is running, and that 8 has ended
-        _Forked(pid).kill()
+        ForkedProcess(pid).kill()
     assert killed == [(7, signal.SIGKILL)]
 
 
@@ -350,7 +350,7 @@ def test_a_process_of_the_same_kind_and_key_is_used_again(monkeypatch: pytest.Mo
     take: Any = workers.idle_worker
     forked, other_kind = Idle("b", owner=-1), OtherIdle("b")
     other_key, first, second = Idle("a"), Idle("b"), Idle("b")
-    ended, prepared = Idle("c", code=0), Idle(("d", workers._ANY_LIMITS))
+    ended, prepared = Idle("c", code=0), Idle(("d", workers.ANY_LIMITS))
     idle[:] = [forked, other_kind, other_key, first, second, ended, prepared]
     assert take(Idle, "b") is first
     assert idle == [other_kind, other_key, second, ended, prepared]
@@ -361,7 +361,7 @@ def test_a_process_of_the_same_kind_and_key_is_used_again(monkeypatch: pytest.Mo
     assert take(Idle, "b") is second
     assert idle == [other_kind, other_key]
     idle.append(forked)
-    workers._end_all()
+    workers.end_idle_workers()
     # A process does not end those of its parent.
     assert [worker.is_killed for worker in idle] == [True, True, False]
 
@@ -371,9 +371,9 @@ def test_of_nine_processes_the_oldest_is_killed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(workers, "idle_workers", idle)
     idle_workers: list[Any] = [Idle(number) for number in range(9)]
     for worker in idle_workers[:8]:
-        workers._keep(worker)
+        workers.keep_worker(worker)
     assert (idle, idle_workers[0].is_killed) == (idle_workers[:8], False)
-    workers._keep(idle_workers[8])
+    workers.keep_worker(idle_workers[8])
     assert idle == idle_workers[1:]
     assert [worker.is_killed for worker in idle_workers] == [True] + [False] * 8
 
@@ -390,8 +390,10 @@ def test_processes_are_forked_in_advance_where_that_is_safe(
     monkeypatch.setattr(
         workers, "WatchedWorker", lambda key, start: steps.append((key, start)) or "worker"
     )
-    monkeypatch.setattr(workers, "_keep", steps.append)
+    monkeypatch.setattr(workers, "keep_worker", steps.append)
     calls.prepare_limited("purpose", 2)
     calls.prepare_limited("other")
-    keys = [("purpose", workers._ANY_LIMITS)] * 2 + [("other", workers._ANY_LIMITS)]
-    assert steps == [item for key in keys[:n_prepared] for item in ((key, workers._fork), "worker")]
+    keys = [("purpose", workers.ANY_LIMITS)] * 2 + [("other", workers.ANY_LIMITS)]
+    assert steps == [
+        item for key in keys[:n_prepared] for item in ((key, workers.fork_child), "worker")
+    ]

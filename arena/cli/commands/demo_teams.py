@@ -37,7 +37,7 @@ def write_competition(folder: Path, *, seed: int) -> Iterator[str]:
     solution = pd.DataFrame({"id": ids, "digit": test_y, "Usage": usage})
     solution.to_csv(folder / "solution.csv", index=False)
     (folder / "submissions").mkdir(exist_ok=True)
-    for team, model in _models(seed):
+    for team, model in demo_models(seed):
         # Small matrices gain nothing from more threads, and lose much on a busy machine.
         with warnings.catch_warnings(), one_thread_each():
             warnings.simplefilter("ignore")  # some models do not converge, as in a real competition
@@ -47,7 +47,8 @@ def write_competition(folder: Path, *, seed: int) -> Iterator[str]:
         yield team
 
 
-def _models(seed: int) -> Iterator[tuple[str, Any]]:
+def demo_models(seed: int) -> Iterator[tuple[str, Any]]:
+    """Yield the names and models of the demo's teams."""
     for maker in (_linear, _neighbours, _kernels, _trees, _others):
         yield from maker(seed)
 

@@ -225,7 +225,7 @@ def _create(
             section = competition.settings.programs
             for source, name in zip(inputs, (section.inputs, section.sample), strict=True):
                 shutil.copytree(source, folder / name)
-        _say_what_was_made(folder, competition)
+        say_what_was_made(folder, competition)
         if (rules := competition.settings.server.rules) in written:
             say_note(
                 f"The rules in {folder / rules} are a draft: complete them and delete the first "
@@ -288,7 +288,8 @@ def _options_of(competition: Competition) -> str:
     return "".join(f" {shlex.quote(part)}" for part in parts)
 
 
-def _say_what_was_made(folder: Path, competition: Competition) -> None:
+def say_what_was_made(folder: Path, competition: Competition) -> None:
+    """Print rows, limits and the next steps of a new competition."""
     usage = competition.solution.usage
     counts = {part: int((usage == part).sum()) for part in Usage}
     n_pending = int(competition.solution.pending.sum())

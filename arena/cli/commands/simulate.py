@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from arena.cli.discovery import refuse_repeated_options
 
-_COMMANDS: Mapping[str, str] = {
+COMMANDS: Mapping[str, str] = {
     "competition": "Run a whole competition with simulated teams.",
     "likeness": "Compare simulated leaderboards with past ones.",
     "ranks": "Estimate how stable the ranks of a competition would be.",
@@ -22,7 +22,7 @@ _COMMANDS: Mapping[str, str] = {
 class _Lazy(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, line in _COMMANDS.items():
+        for name, line in COMMANDS.items():
             self.add_command(TyperCommand(name=name, help=line), name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:

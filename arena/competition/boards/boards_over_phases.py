@@ -210,7 +210,7 @@ def _boards(phase_finals: PhaseFinals) -> Iterator[_PhaseBoard]:
         rows = _PhaseRows.of(phase_finals, names)
         if len(rows.phases) < 2:
             continue
-        files, left_out = _complete(name, phase_finals, rows.phases)
+        files, left_out = files_by_team(name, phase_finals, rows.phases)
         if set(files) - set(phase_finals.roster.unranked):
             yield _PhaseBoard(name, names, rows=rows, files=files, left_out=left_out)
 
@@ -278,7 +278,7 @@ def findings_over_phases(run: BoardRun, phase_finals: PhaseFinals, rank: Rank) -
             roster,
         )
         finding = finding_of(name, result)
-        about_phases = _about_missing(section, board)
+        about_phases = note_on_missed_phases(section, board)
         yield replace(
             finding,
             verdict=f"{finding.verdict} {about_phases}",
@@ -306,7 +306,7 @@ def _worst_score(run: BoardRun, phase_finals: PhaseFinals, phase: str) -> float:
     return float(scores.min() if metric.greater_is_better else scores.max())
 
 
-def _complete(
+def files_by_team(
     name: str, phase_finals: PhaseFinals, phases: Sequence[str]
 ) -> tuple[dict[str, tuple[int | None, ...]], list[str]]:
     """Return the file of each team in each phase, and the teams that lack one."""
@@ -333,7 +333,7 @@ def _complete(
     return files, left_out
 
 
-def _about_missing(section: CombinedBoardSection, board: _PhaseBoard) -> str:
+def note_on_missed_phases(section: CombinedBoardSection, board: _PhaseBoard) -> str:
     """Return how many phases there are, and what a missed one counts."""
     word = "round" if section.series else "phase"
     count = f"{plural(len(board.rows.phases), word)}."

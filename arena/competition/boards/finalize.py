@@ -84,7 +84,7 @@ def finalize(
     record_plugins(state)
     counted = counted_submissions(state)
     result = _evaluate(state, counted, progress=progress, workers=workers, intervals=intervals)
-    result = _keep(state, result, counted, with_report=report and intervals is None)
+    result = keep_board(state, result, counted, with_report=report and intervals is None)
     state.manager.competition_finalized(result, competition_info(state.metric, state.solution))
     return result
 
@@ -192,7 +192,7 @@ def _run(
     )
 
 
-def _keep(
+def keep_board(
     state: CompetitionState, result: ScoreResult, counted: CountedSubmissions, *, with_report: bool
 ) -> ScoreResult:
     """Store the board, and what its report needs; return it with the sections of the report."""

@@ -100,7 +100,7 @@ def reason_outdated(
         if event.kind == "rescored" or _adds_labels_of(state, event):
             return _OLDER_THAN[event.kind], Mark(event.time, FINAL_CAUSES[event.kind])
     board = final_document(state) if document is None else document
-    changed = _changed_settings(state, [*recorded, *state.unrecorded])
+    changed = changed_settings(state, [*recorded, *state.unrecorded])
     if changed := changed or _changed_phases(state, board):
         settings = [event for event in later if event.kind == "configuration"]
         time = settings[0].time if settings else state.clock().isoformat()
@@ -211,7 +211,7 @@ def _of_the_board(value: Any) -> Any:
     return final, value.get("metric", {}).get("secondary")
 
 
-def _changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]]) -> list[str]:
+def changed_settings(state: CompetitionState, changes: Sequence[Sequence[Any]]) -> list[str]:
     """Return the settings of the board that differ from their values before these changes."""
     # If a key changed several times, the first change has the original value.
     before = {key: value for key, value, _ in reversed(changes)}

@@ -79,7 +79,7 @@ def released_board(state: CompetitionState, name: str, *, live: bool = False) ->
         until = None if live else min(filter(None, freezes), default=None)
         roster = state.roster_at(until)
         bound = metric.for_tasks({phase: _n_public_rows(state, phase) for phase in rows_by_phase})
-        fillers = _fillers(state, section, rows_by_phase, roster)
+        fillers = scores_of_missed_phases(state, section, rows_by_phase, roster)
         reference = settings.competition.reference
         rows = _rows(bound, rows_by_phase, fillers, roster=roster, reference=reference)
         has_reference = any(row["team"] == reference and row["score"] is not None for row in rows)
@@ -110,7 +110,7 @@ def _n_public_rows(state: CompetitionState, phase: str) -> int:
     return int((split.usage == np.uint8(Usage.PUBLIC)).sum())
 
 
-def _fillers(
+def scores_of_missed_phases(
     state: CompetitionState,
     section: CombinedBoardSection,
     rows_by_phase: _RowsByPhase,
@@ -152,7 +152,7 @@ def _rows(
          for key, of_phase in rows_by_phase.items()],
         dtype=np.float64,
     ).reshape(len(rows_by_phase), len(teams))  # fmt: skip
-    combined = _combined(metric, scores, ~np.isin(teams, roster.unranked))
+    combined = combine_scores(metric, scores, ~np.isin(teams, roster.unranked))
     if metric.combination.how == "geometric" and reference in teams:
         divisor = combined[teams.index(reference)]
         combined = combined if np.isnan(divisor) else combined / divisor
@@ -177,7 +177,7 @@ def _rows(
     ]
 
 
-def _combined(
+def combine_scores(
     metric: CombinedMetric, scores: FloatArray, ranked: npt.NDArray[np.bool_]
 ) -> FloatArray:
     """Return the ``(m,)`` combination of ``(C, m)`` scores; NaN where there is none.

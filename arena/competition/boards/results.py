@@ -203,7 +203,7 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     UsageError
         If nothing was finalized, the private board is out of date, or this one is published.
     """
-    _, document, digest = _publishable(state)
+    _, document, digest = publishable_board(state)
     released = {row["submission"]: row["released"] for row in state.ledger.submissions()}
     released_numbers = {
         "released": [[number, score] for number, score in released.items() if score is not None],
@@ -219,7 +219,7 @@ def publish(state: CompetitionState, board: Sequence[Mapping[str, Any]]) -> int:
     return version
 
 
-def _publishable(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
+def publishable_board(state: CompetitionState) -> tuple[int, dict[str, Any], str]:
     """Return the next version, and the finalized private board with its digest.
 
     Raises
@@ -294,7 +294,7 @@ def next_result(
     sentences. ``board`` is the public board.
     """
     try:
-        version, document, digest = _publishable(state)
+        version, document, digest = publishable_board(state)
     except UsageError:
         return None
     result = PublishedResult(
@@ -340,7 +340,7 @@ def for_participants(
     ]
     public = for_everybody(result.document, rows, also=published_scores(state))
     boards = {
-        name: _combined_for_everybody(state, board, names)
+        name: combined_board_for_everybody(state, board, names)
         for name, board in combined_boards(result.document).items()
     }
     return {**public, **({"boards": boards} if boards else {}), **result.about()}
@@ -354,7 +354,7 @@ def _rows_for_everybody(
     return with_answers(state, [{**row, "team": names.current(row["team"])} for row in rows])
 
 
-def _combined_for_everybody(
+def combined_board_for_everybody(
     state: CompetitionState, board: Mapping[str, Any], names: Teams
 ) -> dict[str, Any]:
     """Return the public parts of a combined board, with the scores that it combines.

@@ -76,7 +76,7 @@ def contradictions_in(claims: Claims) -> Iterator[str]:
     if private_rows != standings:
         yield "private.csv differs from result.json."
     try:
-        yield from _of_submissions(claims, recorded_submissions(events))
+        yield from contradictions_of_submissions(claims, recorded_submissions(events))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise no_content(folder / "events.jsonl") from error
     expected_files = _FILES | {
@@ -90,7 +90,9 @@ def contradictions_in(claims: Claims) -> Iterator[str]:
             yield f"{shorten(name, 100)} does not belong to an export."
 
 
-def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+def contradictions_of_submissions(
+    claims: Claims, recorded: Mapping[int, Mapping[str, Any]]
+) -> Iterator[str]:
     """Compare the lists of submissions, the public board and the finals with the record."""
     phase, every = claims.phase, recorded
     recorded = {number: row for number, row in recorded.items() if row["phase"] == phase}
@@ -131,8 +133,8 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
         if not (name.isdecimal() and int(name) in lost):
             which = f"submission {shorten(name, 12)}"
             yield f"submissions.csv has {which}, which events.jsonl does not record."
-    yield from _of_public_board(claims, recorded, n_sent)
-    yield from _of_rounds(claims, every)
+    yield from contradictions_of_public_board(claims, recorded, n_sent)
+    yield from contradictions_of_rounds(claims, every)
     for team in sorted(counting_teams(recorded).get(phase, set()) - claims.written.keys()):
         yield f"finals.json lacks the team {printable(team)}, which has a submission that counts."
     for team, numbers in claims.finals.items():
@@ -145,7 +147,9 @@ def _of_submissions(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -
                 )
 
 
-def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+def contradictions_of_rounds(
+    claims: Claims, recorded: Mapping[int, Mapping[str, Any]]
+) -> Iterator[str]:
     """Yield a sentence on each file of a board over phases that does not count, or is missing."""
     files, counting = phase_files(claims.result), counting_teams(recorded)
     of_settings = phases_by_board(claims.settings, claims.phase)
@@ -168,7 +172,7 @@ def _of_rounds(claims: Claims, recorded: Mapping[int, Mapping[str, Any]]) -> Ite
             )
 
 
-def _of_public_board(
+def contradictions_of_public_board(
     claims: Claims, recorded: Mapping[int, Mapping[str, Any]], n_sent: Counter[str]
 ) -> Iterator[str]:
     """Compare public.csv with the releases, and with the ranks that follow from them."""

@@ -146,7 +146,7 @@ def _write_files(folder: Path, bundle: Bundle, store: Store) -> None:
         }
     )
     solution = bundle.solution
-    final = _FinalWriter.of(solution)
+    final = PredictionWriter.of(solution)
     size = block_size(solution.n_rows * len(solution.columns))
     row_counts = dict(zip(written, store.row_counts(written).tolist(), strict=True))
     for start, block in store.predictions(written).blocks(size):
@@ -181,7 +181,7 @@ def _write_csv(path: Path, rows: Iterable[Sequence[Any]], quote_all: bool = Fals
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _FinalWriter:
+class PredictionWriter:
     """Writes predictions of submissions; ids and classes are made into cells only once."""
 
     solution: Solution
@@ -192,7 +192,8 @@ class _FinalWriter:
     """The classes of each column as cells of CSV; None: numbers."""
 
     @classmethod
-    def of(cls, solution: Solution) -> _FinalWriter:
+    def of(cls, solution: Solution) -> PredictionWriter:
+        """Make ids and classes into cells."""
         ids = solution.ids.to_pylist()
         cells = None if solution.kind is PredictionKind.TEXT else csv_cells(ids)
         classes: list[Sequence[str] | None] = [None] * len(solution.columns)

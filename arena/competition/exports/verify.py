@@ -90,12 +90,12 @@ def verify_bundle(
     settings = claims.settings.in_phase(phase)
     read = read_settings_solution(solution_path, claims.settings, manager)
     read = _in_recorded_order(claims, read)
-    problems = list(_other_solution(claims, read))
+    problems = list(difference_of_solution(claims, read))
     with_usage = _with_usage(claims, read, problems)
     split = all_rows_in(with_usage, [claims.settings.phase[phase]] if phase else [])
     solution = split.labelled()
     problems += contradictions_in(claims)
-    problems += _other_metric(claims, manager)
+    problems += difference_of_metric(claims, manager)
     name = settings.metric.specification
     metric = scoring_metric(manager.metrics.resolve(name), solution.outline())
     with Store.open() as store:
@@ -117,7 +117,7 @@ def verify_bundle(
             split="private",
             settings=dataclasses.replace(
                 final_board_settings(settings, claims.result["seed"]),
-                intervals=_had_intervals(claims.result, metric),
+                intervals=had_intervals(claims.result, metric),
             ),
             store=store,
             manager=manager,
@@ -137,9 +137,13 @@ def verify_bundle(
                 claims, with_usage, files=files, records=records, roster=every_team
             )
             result = with_boards_over_phases(run, result, settings, phase_finals)
-        problems += _lacking_boards_over_phases(claims, with_usage, every_team)
+        problems += lacking_boards_over_phases(claims, with_usage, every_team)
         recomputed = result.to_dict()
-    return (*problems, *_differences(claims.result, recomputed), *_of_combined(claims, recomputed))
+    return (
+        *problems,
+        *differences_of_boards(claims.result, recomputed),
+        *_of_combined(claims, recomputed),
+    )
 
 
 def _claimed_phase_finals(
@@ -164,9 +168,7 @@ def _claimed_phase_finals(
     )
 
 
-def _lacking_boards_over_phases(
-    claims: Claims, solution: Solution, roster: Roster
-) -> Iterator[str]:
+def lacking_boards_over_phases(claims: Claims, solution: Solution, roster: Roster) -> Iterator[str]:
     """Yield a sentence on each board over phases that an export must have and has not.
 
     It must if two phases have labels, and a team that is ranked has a file in each of these.
@@ -190,7 +192,7 @@ def _of_combined(claims: Claims, recomputed: Mapping[str, Any]) -> Iterator[str]
     verdicts, verdicts_again = verdicts_of_combined(claims.result), verdicts_of_combined(recomputed)
     for name, again in combined_boards(recomputed).items():
         require(is_result(claimed.get(name)), claims.folder / "result.json")
-        for difference in _differences(claimed[name], again):
+        for difference in differences_of_boards(claimed[name], again):
             yield f"Board {printable(name)}: {difference}"
         texts = (verdicts[name], claimed[name].get(ABOUT_PHASES))
         texts_again = (verdicts_again[name], again.get(ABOUT_PHASES))
@@ -209,7 +211,7 @@ def _numbers_and_names(texts: Iterable[Any], names: Iterable[str]) -> list[tuple
     ]
 
 
-def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
+def had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
     """Return whether intervals were requested; a metric may have refused all resamples.
 
     The public scores of a black-box metric are only computed with intervals.
@@ -218,7 +220,8 @@ def _had_intervals(result: Mapping[str, Any], metric: Metric) -> bool:
     return bool(result.get("resamples", True)) or (is_black_box(metric) and public)
 
 
-def _other_solution(claims: Claims, solution: Solution) -> Iterator[str]:
+def difference_of_solution(claims: Claims, solution: Solution) -> Iterator[str]:
+    """Yield a sentence if the solution is not the recorded one."""
     number, digests = recorded_solution(claims)
     if not digests:
         yield "events.jsonl does not record the solution: the beginning of the record is missing."
@@ -267,22 +270,22 @@ def _in_recorded_order(claims: Claims, solution: Solution) -> Solution:
     ordered = with_rows(solution, order)
     tasks, names = ordered.tasks, ordered.task_names
     if tasks is not None:
-        tasks, codes = _in_order_of_occurrence(tasks)
+        tasks, codes = codes_by_occurrence(tasks)
         names = tuple(names[code] for code in codes)
     clusters = ordered.clusters
     if clusters is not None:
-        clusters, _ = _in_order_of_occurrence(clusters)
+        clusters, _ = codes_by_occurrence(clusters)
     return dataclasses.replace(ordered, tasks=tasks, task_names=names, clusters=clusters)
 
 
-def _in_order_of_occurrence(codes: IntArray) -> tuple[IntArray, IntArray]:
+def codes_by_occurrence(codes: IntArray) -> tuple[IntArray, IntArray]:
     """Return the codes numbered by their first occurrence, and the code that each was before."""
     before, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return np.argsort(order)[inverse], before[order]
 
 
-def _other_metric(claims: Claims, manager: PluginManager) -> Iterator[str]:
+def difference_of_metric(claims: Claims, manager: PluginManager) -> Iterator[str]:
     """Yield a sentence if the metric is a file and its code differs from the recorded code."""
     recorded = None
     for event in claims.events:
@@ -336,7 +339,8 @@ def _take_finals(
     return records, changed
 
 
-def _differences(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
+def differences_of_boards(claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on each difference between a claimed board and the recomputed one."""
     # n_pending is absent where every row has a label; older exports may lack the others.
     for key, default in (("n_rows", None), ("n_pending", 0), ("greater_is_better", None)):
         expected = computed.get(key, default)

@@ -171,7 +171,7 @@ def _record(
     """Compare a run with the one that is on record, and put the result on record."""
     if run.machine_fault is not None:
         raise SandboxError(run.machine_fault)
-    result, largest, n_different = _compared(state, submission, program, before=before, run=run)
+    result, largest, n_different = compare_run(state, submission, program, before=before, run=run)
     compared = Rerun(
         submission=submission,
         team=state.ledger.teams().current(program.team),
@@ -211,7 +211,7 @@ def _programs_of_submissions(
     return {submission: (received[program], run) for submission, (program, run) in written.items()}
 
 
-def _compared(
+def compare_run(
     state: CompetitionState,
     submission: int,
     program: ProgramRecord,

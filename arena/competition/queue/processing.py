@@ -57,7 +57,7 @@ def process_requests(
     first = requests[0]
     if first.kind != "submit":
         before_each(first)
-        return [_decide(state, first)]
+        return [decide_request(state, first)]
     if "run" in first.payload:
         before_each(first)
         return _judge_run(state, handler(), first)
@@ -110,20 +110,20 @@ def _process_submissions(
     workers: int,
     before_each: Callable[[Request], None],
 ) -> list[Answer]:
-    group = list(_group(requests))
+    group = list(group_of_submissions(requests))
     if not group:
         return [set_aside(state, requests[0], "The uploaded file is missing.")]
     destinations: list[Destination] = []
     try:
         for request in group:
-            _require_in_time(state, request)
+            require_in_time(state, request)
             name = request.payload.get("phase")
             destinations.append(destination_of_file(state.with_phases, name, request.received))
     except UsageError as error:
         if not destinations:
             return [_refuse(state, group[0], str(error))]
     by_id = {request.request: request for request in group[: len(destinations)]}
-    queued, reason = _read(state, list(by_id.values()), destinations, workers)
+    queued, reason = read_group(state, list(by_id.values()), destinations, workers)
     if not queued:
         return [set_aside(state, requests[0], reason)]
     submissions = handler().submit_group(
@@ -136,7 +136,7 @@ def _process_submissions(
     ]
 
 
-def _require_in_time(state: CompetitionState, request: Request) -> None:
+def require_in_time(state: CompetitionState, request: Request) -> None:
     """Refuse what a team asks for after a competition that no date ends was finalized.
 
     Otherwise its private board would be published while files are received, and each would show
@@ -155,7 +155,7 @@ def _refuse(state: CompetitionState, request: Request, message: str) -> Answer:
     return request.answer(team, "refused", message)
 
 
-def _group(requests: Sequence[Request]) -> Iterator[Request]:
+def group_of_submissions(requests: Sequence[Request]) -> Iterator[Request]:
     """Yield the first submissions whose files exist and are not too large together."""
     group_bytes = 0
     for position, request in enumerate(requests):
@@ -169,7 +169,7 @@ def _group(requests: Sequence[Request]) -> Iterator[Request]:
         yield request
 
 
-def _read(
+def read_group(
     state: CompetitionState,
     group: Sequence[Request],
     destinations: Sequence[Destination],
@@ -235,7 +235,7 @@ def _judge_run(
 # -- decisions -------------------------------------------------------------------------------------
 
 
-def _decide(state: CompetitionState, request: Request) -> Answer:
+def decide_request(state: CompetitionState, request: Request) -> Answer:
     """Carry out anything but a submission; a refusal is recorded with its reason."""
     for_request = _for(state, request)
     refused: str | None = None
@@ -247,9 +247,9 @@ def _decide(state: CompetitionState, request: Request) -> Answer:
         if decision.of_phase:
             board = state.in_phase(request.payload.get("phase"))
             for_request = _for(board, request)
-        _require_in_time(state, request)
+        require_in_time(state, request)
         # By the own clock: the web process writes the time of a request.
-        _require_end(board, request.kind)
+        require_deadline_passed(board, request.kind)
         decision.carry_out(for_request, request)
     except StoreError:
         raise
@@ -267,7 +267,7 @@ def _decide(state: CompetitionState, request: Request) -> Answer:
     return replace(answer, team=request.team)
 
 
-def _require_end(state: CompetitionState, kind: str) -> None:
+def require_deadline_passed(state: CompetitionState, kind: str) -> None:
     """Refuse to finalize or publish before the deadline: no file is received after either."""
     deadline = state.settings.competition.deadline
     if kind == "publish":

@@ -29,7 +29,7 @@ from arena.types import Finding, Solution, Table
 if TYPE_CHECKING:
     from arena.scoring.board import BoardRun  # which commands that print a board need not import
 
-_ANALYSIS = "board "
+ANALYSIS_PREFIX = "board "
 """The name of a finding is this, and the name of the board."""
 
 
@@ -162,7 +162,7 @@ def finding_of(name: str, board: ScoreResult) -> Finding:
         tuple(column.replace("_", " ") for column in columns),
         tuple(tuple(row[column] for column in columns) for row in board.standings),
     )
-    return Finding(_ANALYSIS + name, caption, board.board_document(), tables=(table,))
+    return Finding(ANALYSIS_PREFIX + name, caption, board.board_document(), tables=(table,))
 
 
 def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -178,13 +178,13 @@ def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 def is_combined_board(analysis: str) -> bool:
     """Return whether a finding of a private board, by its name, is a combined board."""
-    return analysis.startswith(_ANALYSIS)
+    return analysis.startswith(ANALYSIS_PREFIX)
 
 
 def verdicts_of_combined(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return name -> verdict of each combined board in the document of a private board."""
     return {
-        finding["analysis"].removeprefix(_ANALYSIS): finding.get("verdict")
+        finding["analysis"].removeprefix(ANALYSIS_PREFIX): finding.get("verdict")
         for finding in document.get("findings", ())
         if is_combined_board(finding["analysis"])
     }
@@ -193,7 +193,7 @@ def verdicts_of_combined(document: Mapping[str, Any]) -> dict[str, Any]:
 def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return name -> document of each combined board in the document of a private board."""
     return {
-        finding["analysis"].removeprefix(_ANALYSIS): finding["document"]
+        finding["analysis"].removeprefix(ANALYSIS_PREFIX): finding["document"]
         for finding in document.get("findings", ())
         if is_combined_board(finding["analysis"])
     }

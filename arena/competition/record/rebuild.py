@@ -169,13 +169,14 @@ def release_board(
     """
     released: dict[int, InstanceRelease] = {}
     for board in facts.per_instances():
-        released |= _release_by_instances(board, teams)
+        released |= release_by_instances(board, teams)
     return released
 
 
-def _release_by_instances(
+def release_by_instances(
     facts: BoardFacts, teams: Iterable[str] | None
 ) -> dict[int, InstanceRelease]:
+    """Release again by the instances of the mechanism; no rows are public: nothing."""
     from arena.public_board.releaser import (
         SubmissionRef,
         make_releaser,

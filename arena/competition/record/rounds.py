@@ -37,7 +37,7 @@ def with_rounds(settings: Settings, source: SolutionSource) -> Settings:
             f"is possible: name it in each, and leave out usage in [data]."
         )
     (column,) = filter(None, columns)
-    dates = _dates(unique_cells(source, column, settings.columns), column)
+    dates = dates_of_column(unique_cells(source, column, settings.columns), column)
     phases: dict[str, PhaseSection] = {}
     for name, phase in settings.phase.items():
         for key, section in _rounds_of(name, phase, dates):
@@ -63,7 +63,7 @@ def further_rounds(settings: Settings, source: SolutionSource) -> dict[str, Phas
         return {}
     named = {PUBLIC, PRIVATE, *row_sets(settings.phase.values())}
     cells = unique_cells(source, settings.data.usage, settings.columns)
-    dates = _dates(
+    dates = dates_of_column(
         [cell for cell in cells if cell.strip().lower() not in named], settings.data.usage
     )
     return dict(_round(name, phase, day) for name, phase in last.items() for day in dates)
@@ -111,7 +111,7 @@ def _round(series: str, template: PhaseSection, day: date) -> tuple[str, PhaseSe
     return f"{series}-{day.isoformat()}", template.model_copy(update=of_round)
 
 
-def _dates(cells: Sequence[str], column: str) -> list[date]:
+def dates_of_column(cells: Sequence[str], column: str) -> list[date]:
     """Return the dates of a column in order."""
     dates = []
     for cell in cells:

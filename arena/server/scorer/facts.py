@@ -26,7 +26,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
     competition, phases = competition.in_phase(), competition.phases()
     settings, solution = competition.settings, competition.solution
     mechanism = competition.manager.mechanisms.resolve(settings.public.mechanism)
-    start, deadline = _dates(competition, phases)
+    start, deadline = receiving_dates(competition, phases)
     limits, freeze = settings.limits, settings.public.freeze
     display = settings.display(public=True)
     late_until = settings.competition.late_until
@@ -38,7 +38,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         board_metric=competition.board_metric,
         greater_is_better=competition.greater_is_better,
         mechanism=settings.public.mechanism,
-        mechanism_text=_mechanism_text(mechanism),
+        mechanism_text=mechanism_text(mechanism),
         deadline=deadline,
         columns=(solution.id_column, *solution.columns),
         rows=solution.n_rows,
@@ -60,7 +60,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
         unit=display.unit,
         ties=settings.final.ties,
         tie_metric=next(iter(settings.metric.secondary), ""),
-        metric_text=_metric_text(competition),
+        metric_text=metric_text(competition),
         public_rows=solution.outline().n_public,
         mark=None if (mark := competition.mark(private=False)) is None else asdict(mark),
         pending_labels=None if pending is None else pending._asdict(),
@@ -78,7 +78,7 @@ def facts(competition: CompetitionView, name: str, server: ServerSection) -> Com
     )
 
 
-def _dates(
+def receiving_dates(
     competition: CompetitionView, phases: Sequence[Mapping[str, Any]]
 ) -> tuple[str | None, str | None]:
     """Return when files are received first and last, in any phase: ISO 8601; None: no limit."""
@@ -115,14 +115,15 @@ def _runs_of_a_phase(competition: CompetitionView) -> dict[str, Any]:
     }
 
 
-def _mechanism_text(mechanism: Mechanism) -> str:
+def mechanism_text(mechanism: Mechanism) -> str:
     """Return the mechanism's text for participants; else the first sentence of its class."""
     if isinstance(mechanism, ExplainsScores):
         return mechanism.for_participants
     return _first_paragraph(mechanism)
 
 
-def _metric_text(competition: CompetitionView) -> str:
+def metric_text(competition: CompetitionView) -> str:
+    """Return the first sentence of the metric's class; empty for code of the organiser."""
     metric: Metric = competition.manager.metrics.resolve(competition.settings.metric.specification)
     return "" if source_of(metric) is not None else _first_paragraph(metric)
 

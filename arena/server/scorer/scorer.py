@@ -351,7 +351,7 @@ class Scorer:
         kept_answers = kept_after_a_rebuild(competition, rows)
         older = kept_answers & competition.released_again()
         phases = competition.phases()
-        self._next_phase = _next_change(phases, self._clock())
+        self._next_phase = next_phase_change(phases, self._clock())
         hidden = _phases_without_scores(competition)
         answers, teams = [], {exemption["team"] for exemption in competition.exemptions()}
         for request in self._all_judged():
@@ -679,7 +679,7 @@ def _private(scores: Mapping[int, tuple[float, int]], submission: int) -> dict[s
     return {"private": score, "private_rank": rank}
 
 
-def _next_change(phases: Sequence[Mapping[str, Any]], now: datetime) -> datetime | None:
+def next_phase_change(phases: Sequence[Mapping[str, Any]], now: datetime) -> datetime | None:
     """Return when a phase begins or ends next; None: none does."""
     dates = (phase[key] for phase in phases for key in ("start", "end"))
     times = (datetime.fromisoformat(date) for date in dates if date is not None)

@@ -91,7 +91,7 @@ class FolderReader:
             elif path.parent != self.folder / PAGES or not _PAGE_NAME.fullmatch(path.name):
                 continue
             elif path.suffix.lower() == ".md":
-                text = _text(path)
+                text = page_text(path)
                 if text is not None and len(pages) < _MOST_PAGES:
                     pages.append((path.stem, text))
             elif (
@@ -156,7 +156,8 @@ def _regular_files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _text(path: Path) -> str | None:
+def page_text(path: Path) -> str | None:
+    """Return the beginning of a page; None, with a warning, if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_PAGE_BYTES).decode("utf-8", "replace")

@@ -54,7 +54,7 @@ _REST_SECONDS = 10.0
 """Time for which the rest of a refused upload is read."""
 
 
-class _IncomingBody:
+class IncomingBody:
     """The body of a request, which may be answered before it has arrived.
 
     Closing a connection on which data still arrives resets it, and the client may lose the answer
@@ -68,11 +68,13 @@ class _IncomingBody:
         self.is_complete = length == "0" and "transfer-encoding" not in request.headers
 
     async def __call__(self) -> Message:
+        """Return the next message of the body."""
         message = await self._receive()
         self.is_complete = not message.get("more_body", False)
         return message
 
     async def read_rest(self) -> None:
+        """Read and forget what has not arrived yet, for a limited time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_REST_SECONDS):
                 while not self.is_complete:
@@ -99,7 +101,7 @@ class _Outer:
         request, started = Request(scope), time.perf_counter()
         response_start = {"status": 500}
         begun: Message = {}
-        incoming = _IncomingBody(receive, request)
+        incoming = IncomingBody(receive, request)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

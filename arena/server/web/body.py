@@ -53,7 +53,7 @@ class Received:
     """When the last byte arrived."""
 
 
-async def _chunks(
+async def limited_chunks(
     request: Request, limits: ServerSection, most: int
 ) -> AsyncGenerator[bytes, None]:
     """Yield the body; 413 if it is too large, 408 if it stops or is too slow."""
@@ -108,7 +108,7 @@ def _check_length(request: Request, most: int) -> None:
 async def read_small(request: Request, limits: ServerSection) -> bytes:
     """Return the body of a request without a file."""
     _check_length(request, SMALL)
-    return b"".join([chunk async for chunk in _chunks(request, limits, SMALL)])
+    return b"".join([chunk async for chunk in limited_chunks(request, limits, SMALL)])
 
 
 async def read_json(request: Request, limits: ServerSection, model: type[BaseModel]) -> Any:
@@ -143,7 +143,7 @@ async def _form(
     if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
         raise Problem(415, "Send the form in UTF-8, as browsers do: remove the charset.")
     _check_length(request, most)
-    stream = _chunks(request, limits, most)
+    stream = limited_chunks(request, limits, most)
     try:
         if kind == "multipart/form-data":
             parser = MultiPartParser(
@@ -231,7 +231,7 @@ async def read_upload(
             _check_length(request, most)
             upload = await stack.enter_async_context(_begun(site, most))
             size = 0
-            async for chunk in _chunks(request, limits, most):
+            async for chunk in limited_chunks(request, limits, most):
                 upload.write(chunk)
                 size += len(chunk)
             received = site.clock()

@@ -18,7 +18,7 @@ from arena.server.web.site import CompetitionSite
 INTERVAL = 0.5
 KEEP_ALIVE = 20.0
 _waiting: dict[CompetitionSite, set[asyncio.Event]] = {}
-_tasks: dict[CompetitionSite, asyncio.Task[None]] = {}
+watching_tasks: dict[CompetitionSite, asyncio.Task[None]] = {}
 
 
 def listeners() -> int:
@@ -38,7 +38,7 @@ async def _watch(competition: CompetitionSite) -> None:
             for event in _waiting.get(competition, ()):
                 event.set()
         await asyncio.sleep(INTERVAL)
-    _tasks.pop(competition, None)
+    watching_tasks.pop(competition, None)
 
 
 def wake(competition: CompetitionSite) -> None:
@@ -78,8 +78,8 @@ def _last_answer(call: Call) -> int:
 async def _events(call: Call) -> AsyncIterator[str]:
     competition, event = call.competition, asyncio.Event()
     _waiting.setdefault(competition, set()).add(event)
-    if competition not in _tasks:
-        _tasks[competition] = asyncio.create_task(_watch(competition))
+    if competition not in watching_tasks:
+        watching_tasks[competition] = asyncio.create_task(_watch(competition))
     sent_versions: dict[str, str] = {}
     try:
         yield "retry: 5000\n\n"

@@ -430,17 +430,17 @@ class Postman:
             competition = self._site.competitions[mail.competition]
             settings = competition.facts.server
             if mail.recipient == _CHAT:
-                _post(mail, settings)
+                post_notice(mail, settings)
             elif not settings.smtp_host:
                 raise OSError("no mail server is set")
             else:
-                _deliver(message_of(mail, settings.smtp_from), settings)
+                deliver(message_of(mail, settings.smtp_from), settings)
         except (KeyError, Problem, OSError, smtplib.SMTPException) as error:
             _LOGGER.warning("A mail could not be sent: %s.", _reason(error))
             if _is_permanent(error):
-                mails.failed(mail, _words(error))
+                mails.failed(mail, organiser_error(error))
             else:
-                mails.postpone(mail, _words(error))
+                mails.postpone(mail, organiser_error(error))
         except Exception:
             _LOGGER.exception("A mail could not be written.")
             mails.failed(mail, "it could not be written: the log of the server says why")
@@ -449,7 +449,7 @@ class Postman:
         return True
 
 
-def _deliver(message: EmailMessage, settings: ServerSection) -> None:
+def deliver(message: EmailMessage, settings: ServerSection) -> None:
     """Hand a message to the mail server; return once it accepted it."""
     context = ssl.create_default_context()
     where = (settings.smtp_host, settings.smtp_port)
@@ -471,7 +471,7 @@ def _deliver(message: EmailMessage, settings: ServerSection) -> None:
             raise
 
 
-def _post(mail: Mail, settings: ServerSection) -> None:
+def post_notice(mail: Mail, settings: ServerSection) -> None:
     """Post a notice to the webhook; return once it was accepted.
 
     Slack, Mattermost, Google Chat and Teams read ``text``, Discord reads ``content``.
@@ -510,7 +510,7 @@ def _is_permanent(error: BaseException) -> bool:
     return about_mail and all(code >= _PERMANENT for code, _text in _answers(error))
 
 
-def _words(error: BaseException) -> str:
+def organiser_error(error: BaseException) -> str:
     """Return an error for organisers, with the words of the mail server."""
     if answers := _answers(error):
         return "; ".join(f"{code} {words}" for code, words in answers)[:300]

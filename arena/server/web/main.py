@@ -57,7 +57,7 @@ def _run(sock: socket.socket, settings: WebSettings) -> None:
     # Requests that a process had begun before it ended are not waited for.
     site.intake.drop_checks()
     sweep_uploads(site)
-    limits = _limits(site)
+    limits = connection_limits(site)
     proxies = site.trusted_proxies()
     config = uvicorn.Config(
         create_app(site),
@@ -94,7 +94,7 @@ def sweep_uploads(site: Site) -> None:
     site.uploads.sweep(keep, complete=is_complete)
 
 
-def _limits(site: Site) -> ServerSection:
+def connection_limits(site: Site) -> ServerSection:
     """Return the limits of connections, which the scorer publishes at its first start."""
     end = time.monotonic() + _FIRST_START_SECONDS
     while not site.is_published() and time.monotonic() < end:

@@ -209,11 +209,11 @@ class Provider:
                 raise ProviderError("untrusted", "the code was refused") from None
             keys = await _json(client, metadata["jwks_uri"])
             claims = self._claims(token, keys, flow, now)
-            if "userinfo_endpoint" in metadata and not _complete(claims):
+            if "userinfo_endpoint" in metadata and not are_complete(claims):
                 more = await _json(client, metadata["userinfo_endpoint"], signed=True)
                 if more.get("sub") != claims["sub"]:
                     raise ProviderError("untrusted", "userinfo is about another person")
-                claims = _merged(claims, more)
+                claims = merge_claims(claims, more)
         try:
             return Identity.of(self.settings.oidc_issuer, claims)
         except ValueError:
@@ -296,11 +296,12 @@ async def _json(client: AsyncOAuth2Client, url: str, *, signed: bool = False) ->
     return document
 
 
-def _complete(claims: Mapping[str, Any]) -> bool:
+def are_complete(claims: Mapping[str, Any]) -> bool:
+    """Return whether claims name a person and an address."""
     return "email" in claims and ("name" in claims or "preferred_username" in claims)
 
 
-def _merged(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merge_claims(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Return claims with those that only userinfo has; an address and its check stay together."""
     email = claims if "email" in claims else more
     return {

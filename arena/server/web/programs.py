@@ -269,7 +269,7 @@ def _take_result(
             return
         program = _leased(call, str(lease))
         is_trial = program.state is ProgramState.TRIAL_RUNS
-        trial = _trial_of(document) if is_trial else None
+        trial = trial_of(document) if is_trial else None
         if end == "machine" and call.site.runs.fail(run.program, lease):
             return
         if trial is not None:
@@ -281,7 +281,8 @@ def _take_result(
             call.site.uploads.drop(output)
 
 
-def _trial_of(document: Mapping[str, Any]) -> Trial:
+def trial_of(document: Mapping[str, Any]) -> Trial:
+    """Return the trial that a runner reports; 422 if the document is none."""
     try:
         return Trial.of({**document, "log": str(document.get("log", ""))[:_LONGEST_LOG]})
     except ValueError as error:

@@ -93,7 +93,7 @@ def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
         then = redirect_target(request.query_params.get("then", "/"))
         flow = Flow.begin(then, link="link" in request.query_params)
         try:
-            settings = _settings(site, request)
+            settings = provider_settings(site, request)
             try:
                 url = await (await provider(settings)).authorization_url(flow)
             except ProviderError as error:
@@ -109,13 +109,13 @@ def routes(site: Site, show_sign_in: ShowSignIn) -> list[Route]:
 
     async def callback(request: Request) -> Response:
         try:
-            settings = _settings(site, request)
+            settings = provider_settings(site, request)
             flow = _finished(site, request)
         except Problem as problem:
             # The cookie stays: another site may have sent the browser here during a sign-in.
             return await show_sign_in(request, problem, "/")
         try:
-            code = _code(request, settings)
+            code = authorization_code(request, settings)
             try:
                 identity = await (await provider(settings)).identity(flow, code, site.clock())
             except ProviderError as error:
@@ -135,7 +135,8 @@ def _flow_cookie(request: Request) -> str:
     return f"{cookie_name(request)}-sign-in"
 
 
-def _settings(site: Site, request: Request) -> ServerSection:
+def provider_settings(site: Site, request: Request) -> ServerSection:
+    """Return the settings of the provider; 404 without one, 429 after too many requests."""
     settings = site.provider()
     if settings is None:
         raise Problem(404, _("There is no such page."))
@@ -170,7 +171,7 @@ def _only(request: Request, name: str) -> str:
     return values[0] if len(values) == 1 else ""
 
 
-def _code(request: Request, settings: ServerSection) -> str:
+def authorization_code(request: Request, settings: ServerSection) -> str:
     """Return the code of the provider."""
     # RFC 9207: another provider's answer is not taken for this one's.
     if "iss" in request.query_params and _only(request, "iss") != settings.oidc_issuer:

@@ -74,10 +74,10 @@ def _score(context: Context, value: Any, column: Sequence[float | None] = ()) ->
     return released_format(column or [value], BoardDisplay(facts.decimals, facts.unit))(value)
 
 
-def _size(value: int) -> str:
+def size_in_words(value: int) -> str:
     """Return a number of bytes in words.
 
-    >>> _size(1_650_000)
+    >>> size_in_words(1_650_000)
     '1.6 MB'
     """
     size, unit = float(value), "bytes"
@@ -109,7 +109,9 @@ def environment() -> Environment:
     environment.install_gettext_callables(  # type: ignore[attr-defined]
         language._, language.ngettext, newstyle=True
     )
-    environment.filters.update(when=_when, left=left, score=_score, size=_size, fault=fault_line)
+    environment.filters.update(
+        when=_when, left=left, score=_score, size=size_in_words, fault=fault_line
+    )
     environment.globals.update(
         asset=_asset, arena_version=installed_version(), languages=language.LANGUAGES
     )

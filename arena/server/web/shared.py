@@ -25,7 +25,7 @@ from arena.server.web.site import CompetitionSite, Site
 KEPT_SECONDS = 1.0
 """Pages say how long ago the scorer gave a sign of life."""
 _MOST = 200
-_SHARED = "arena.shared"
+SHARED_KEY = "arena.shared"
 _LANGUAGE_COOKIE = b"language="
 _NOT_PLAIN = {b"authorization", b"content-length", b"transfer-encoding", b"expect", b"range"}
 Key = tuple[str, bytes, str, str]
@@ -37,7 +37,7 @@ def share(call: Call) -> None:
     Called before the answer is made, so that a publication meanwhile ends it.
     """
     if call.competition.limits.board == "anyone" and call.person.account is None:
-        call.request.scope[_SHARED] = call.competition, call.competition.published.version()
+        call.request.scope[SHARED_KEY] = call.competition, call.competition.published.version()
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class SharedAnswers:
 
     def keep(self, scope: Scope, key: Key, start: Message, body: Message, *, kind: str) -> None:
         """Keep an answer if :func:`share` was called for it."""
-        shared = scope.get(_SHARED)
+        shared = scope.get(SHARED_KEY)
         if shared is None or start["status"] != 200 or body.get("more_body"):
             return
         competition, version = shared

@@ -323,7 +323,7 @@ def compare_mechanisms(
         days=tuple(
             day
             for position, name in enumerate(mechanisms)
-            for day in _days(name, compared_stories, position, level)
+            for day in errors_by_day(name, compared_stories, position, level)
         ),
     )
 
@@ -333,7 +333,7 @@ def _summary(name: str, measure: Measure, values: FloatArray, level: float) -> M
 
     n, mean = len(values), float(values.mean())
     sd = float(values.std(ddof=1)) if n > 1 else None
-    error, low, high = _mean_interval(values, level, measure.within)
+    error, low, high = mean_interval(values, level, measure.within)
     if measure.is_share:
         ends = stats.binomtest(int(values.sum()), n).proportion_ci(level)
         low, high = float(ends.low), float(ends.high)
@@ -431,7 +431,7 @@ def _sign_test(differences: FloatArray) -> float:
     return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
-def _mean_interval(
+def mean_interval(
     values: FloatArray, level: float, within: tuple[float, float]
 ) -> tuple[float | None, float | None, float | None]:
     """Return the standard error of a mean, and its interval by Student's t, cut to a range.
@@ -449,14 +449,17 @@ def _mean_interval(
     return error, low, high
 
 
-def _days(name: str, stories: Sequence[Story], position: int, level: float) -> list[DayError]:
+def errors_by_day(
+    name: str, stories: Sequence[Story], position: int, level: float
+) -> list[DayError]:
+    """Return the mean error of a mechanism on each day, with its interval."""
     by_day: dict[int, list[float]] = {}
     for story in stories:
         for day in story.outcomes[position]["days"]:
             by_day.setdefault(day["day"], []).append(day["error"])
     return [
         DayError(
-            name, day, float(np.mean(errors)), *_mean_interval(np.array(errors), level, _DISTANCE)
+            name, day, float(np.mean(errors)), *mean_interval(np.array(errors), level, _DISTANCE)
         )
         for day, errors in sorted(by_day.items())
     ]

@@ -42,7 +42,7 @@ _LEAST_CHANCE = 0.005
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class SplitScores:
     """The public or the private rows, with the score of each w on them."""
 
     rows: npt.NDArray[np.bool_]
@@ -52,6 +52,7 @@ class _Part:
     """Of each of these."""
 
     def w_of(self, losses: FloatArray) -> FloatArray:
+        """Return the w whose differences from the best score are nearest to these."""
         after = np.searchsorted(self.losses, losses).clip(1, _STEPS - 1)
         is_nearer = losses - self.losses[after - 1] <= self.losses[after] - losses
         return np.asarray(self.w[after - is_nearer])
@@ -68,7 +69,7 @@ class Drawing:
     """Noise that all teams share, in the shape of the signal."""
     scale: tuple[float, float]
     """Mean and standard deviation of numbers to predict, or of the log-odds."""
-    parts: tuple[_Part, ...]
+    parts: tuple[SplitScores, ...]
     reach: float
     """The gap at which a prediction is pure noise; larger ones are drawn like it. From 1."""
 
@@ -142,7 +143,7 @@ def open_drawing(
     classes = solution.targets[0].classes
     n_classes = None if classes is None else len(classes)
     shape = shape_for(metric, n_classes)
-    signal, scale = _signal(solution, n_classes, rng)
+    signal, scale = signal_of_rows(solution, n_classes, rng)
     shared = rng.standard_normal(signal.shape)
     drawing = Drawing(shape, signal, shared=shared, scale=scale, parts=(), reach=reach)
     sign = 1 if metric.greater_is_better else -1
@@ -168,7 +169,7 @@ def open_drawing(
             )
         losses = np.maximum((best - scores) / (best - worst), 0.0)
         order = np.argsort(losses, kind="stable")
-        parts.append(_Part(rows, losses[order], _grid()[order]))
+        parts.append(SplitScores(rows, losses[order], _grid()[order]))
     return Drawing(shape, signal, shared=shared, scale=scale, parts=tuple(parts), reach=reach)
 
 
@@ -176,7 +177,7 @@ def _grid() -> FloatArray:
     return np.linspace(_BEST_W, 1.0, _STEPS)
 
 
-def _signal(
+def signal_of_rows(
     solution: Solution, n_classes: int | None, rng: np.random.Generator
 ) -> tuple[FloatArray, tuple[float, float]]:
     """Return the signal of every row, and mean and standard deviation of what it stands for."""

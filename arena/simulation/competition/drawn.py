@@ -74,7 +74,7 @@ class _Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class _Played:
+class PlayedSubmission:
     """A submission after its release."""
 
     number: int
@@ -141,11 +141,11 @@ def play_drawn(
         If predictions cannot be drawn for the metric.
     """
     teams, defaults = past
-    entries = _entries(rounds, teams, defaults, seed)
+    entries = drawn_entries(rounds, teams, defaults, seed)
     drawing = drawing_for(state.metric, state.solution, teams, seed)
     progress.start(f"Submissions under {state.settings.public.mechanism}", len(entries.team))
     names = [participant.team() for participant in participants]
-    player = _Player(state, names)
+    player = SubmissionPlayer(state, names)
     organiser = state.settings.competition.reference
     baseline_row = None
     if organiser is not None:
@@ -156,7 +156,7 @@ def play_drawn(
             "score": only.private,
             "true_score": only.true,
         }
-    played: list[_Played] = []
+    played: list[PlayedSubmission] = []
     for first in range(0, len(entries.team), _BLOCK):
         part = slice(first, first + _BLOCK)
         drawn = drawing.predictions(
@@ -165,7 +165,7 @@ def play_drawn(
         team_numbers = [int(team) for team in entries.team[part]]
         played += player.send(drawn, [names[team] for team in team_numbers], team_numbers)
         progress.advance(len(team_numbers))
-    return _outcome(
+    return outcome_of_played(
         state,
         participants,
         played=played,
@@ -176,7 +176,7 @@ def play_drawn(
     )
 
 
-def _entries(
+def drawn_entries(
     rounds: Sequence[Sequence[Visit]], teams: PastTeams, defaults: Defaults, seed: int
 ) -> _Entries:
     """Return every entry; a team's gap approaches that of its last one with their logarithm."""
@@ -210,7 +210,7 @@ def _seed(seed: int, notebook: int, team: int, turn: int) -> tuple[int, ...]:
     return (seed, _STREAM, 0, notebook) if notebook >= 0 else (seed, _STREAM, 1, team, turn)
 
 
-class _Player:
+class SubmissionPlayer:
     """Scores predictions and releases their scores, as the competition does."""
 
     def __init__(self, state: CompetitionState, names: Sequence[str]) -> None:
@@ -229,7 +229,7 @@ class _Player:
 
     def send(
         self, predictions: npt.NDArray[Any], names: Sequence[str], teams: Sequence[int]
-    ) -> list[_Played]:
+    ) -> list[PlayedSubmission]:
         """Score a block of submissions, and release their scores in their order."""
         truth = self._state.solution.truth
         scores: dict[str, FloatArray] = {}
@@ -249,7 +249,7 @@ class _Player:
             released = self._release(name, predictions[position : position + 1], public)
             finite = public if np.isfinite(public) else None
             releases.append(
-                _Played(
+                PlayedSubmission(
                     self._number,
                     team,
                     public=finite,
@@ -280,15 +280,16 @@ class _Player:
 _SPLITS = ("public", "private")
 
 
-def _outcome(
+def outcome_of_played(
     state: CompetitionState,
     participants: Sequence[Participant],
-    played: Sequence[_Played],
+    played: Sequence[PlayedSubmission],
     when: Sequence[datetime],
     days: int,
     start: datetime,
     baseline: Mapping[str, Any] | None,
 ) -> CompetitionOutcome:
+    """Return the outcome of a competition whose submissions were all released."""
     settings, metric = state.settings, state.metric
     better = metric.greater_is_better
     kind = truth_kind(state.solution, metric)

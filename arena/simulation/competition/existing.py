@@ -96,7 +96,7 @@ def data_from_solution(
     if data.tasks and solution.tasks is not None:
         columns[data.tasks] = [solution.task_names[code] for code in solution.tasks]
     if solution.soft_labels is not None:
-        columns |= _soft_columns(data.soft_labels, solution.soft_labels)
+        columns |= soft_label_columns(data.soft_labels, solution.soft_labels)
     named = {ROW_WEIGHTS: data.weight, ROW_TIMES: data.time}
     for name, values in solution.extra.items():
         columns[named.get(name) or name] = values
@@ -118,7 +118,8 @@ def _cells(solution: Solution) -> list[Any]:
     return cells if target.classes is None else [target.classes[code] for code in cells]
 
 
-def _soft_columns(names: tuple[str, ...], soft: FloatArray) -> dict[str, npt.NDArray[Any]]:
+def soft_label_columns(names: tuple[str, ...], soft: FloatArray) -> dict[str, npt.NDArray[Any]]:
+    """Return ``(n,)`` columns of ``(n,)`` or ``(n, 2)`` soft labels by their names."""
     if len(names) == 1:
         return {names[0]: soft if soft.ndim == 1 else soft[:, 1]}
     both = np.stack([1 - soft, soft], axis=1) if soft.ndim == 1 else soft

@@ -152,7 +152,7 @@ def compare_with_past(
                     comparisons = []
                     for position in range(simulated):
                         comparisons.append(
-                            _one_board(
+                            simulated_statistics(
                                 state,
                                 like,
                                 n_teams=board.n_teams,
@@ -164,13 +164,14 @@ def compare_with_past(
                     real = FinalBoard(
                         board.private, board.public if board.paired else None, board.entries
                     )
-                    compared += _compared(board.name, board_statistics(real), comparisons)
+                    compared += compare_statistics(board.name, board_statistics(real), comparisons)
     return Likeness({board.name: board.n_teams for board in boards}, simulated, tuple(compared))
 
 
-def _one_board(
+def simulated_statistics(
     state: CompetitionState, like: LikePast, n_teams: int, seed: int, drawings: dict[int, Drawing]
 ) -> dict[str, float | None]:
+    """Return the statistics of one simulated board."""
     teams = like.draw(n_teams, np.random.default_rng(seed))
     if seed not in drawings:
         drawings[seed] = drawing_for(state.metric, state.solution, teams, seed)
@@ -186,11 +187,12 @@ def _one_board(
     return board_statistics(FinalBoard(private, public, teams.entries.astype(np.float64)))
 
 
-def _compared(
+def compare_statistics(
     board: str,
     real: Mapping[str, float | None],
     simulated: Sequence[Mapping[str, float | None]],
 ) -> list[Compared]:
+    """Return real statistics with the central 95% of the simulated ones; without values: none."""
     comparisons = []
     for name, value in real.items():
         drawn_values = [

@@ -153,13 +153,15 @@ def _visit(
         return
     published.offer(playing, np.array(move.prediction), answer.released)
     previous, playing.shown[team] = playing.shown.get(team), answer.released
-    standing = _standing(board, team, answer.released, submitter.state.metric)
+    standing = standing_after_release(board, team, answer.released, submitter.state.metric)
     playing.call(
         manager, partial(playing.player.receive, Feedback(answer.released, previous, standing))
     )
 
 
-def _standing(board: dict[str, float], team: str, released: float, metric: Metric) -> Standing:
+def standing_after_release(
+    board: dict[str, float], team: str, released: float, metric: Metric
+) -> Standing:
     """Enter a released score, and return where its team stands."""
     better = max if metric.greater_is_better else min
     best = board[team] = better(board.get(team, released), released)
@@ -184,11 +186,11 @@ def _compute_ahead(
     tasks = ((work.function, work.arguments) for work in missing)
     results: Iterator[npt.NDArray[Any] | str] = iter(())
     if missing:
-        results = (cluster_in_use() or local_engine(workers)).run(_carry_out, (), tasks)
+        results = (cluster_in_use() or local_engine(workers)).run(result_or_reason, (), tasks)
     for playing, computation, known_board in requested:
         result = known_board
         if computation is not None and result is None:
-            result = playing.call(manager, partial(_unpacked, next(results)))
+            result = playing.call(manager, partial(result_or_raise, next(results)))
             if result is not None:
                 cache.put(computation.key, result)
         player = playing.player
@@ -197,7 +199,7 @@ def _compute_ahead(
         yield
 
 
-def _carry_out(
+def result_or_reason(
     function: Callable[..., npt.NDArray[Any]], arguments: tuple[Any, ...]
 ) -> npt.NDArray[Any] | str:
     """Return the result of a computation, or why there is none."""
@@ -207,7 +209,8 @@ def _carry_out(
         return type_and_text(error)
 
 
-def _unpacked(result: npt.NDArray[Any] | str) -> npt.NDArray[Any]:
+def result_or_raise(result: npt.NDArray[Any] | str) -> npt.NDArray[Any]:
+    """Return the result of a computation; RuntimeError if there is only the reason why not."""
     if isinstance(result, str):
         raise RuntimeError(result)
     return result

@@ -91,7 +91,7 @@ def prepare(
     if request.baseline != "none" and not request.drawn:
         baseline = baseline_of(request.baseline or _BASELINE_COMPETITOR, manager.competitors)
     is_own = is_own_competition(request.directory)
-    root, data, settings = (_existing if is_own else _new)(request, manager)
+    root, data, settings = (existing_competition if is_own else new_competition)(request, manager)
     settings, kinds, without_sandbox = with_programs(settings, kinds, manager)
     share = _PUBLIC_SHARE if request.public_share is None else request.public_share
     simulation = PreparedSimulation(
@@ -115,7 +115,7 @@ def prepare(
         )
     notes = [*data.notes, *without_sandbox, *dropped]
     if like is not None:
-        notes += _about_limits(like, settings, request.days)
+        notes += notes_on_limits(like, settings, request.days)
     if data.training is None and not request.drawn:
         notes.append(_NO_TRAINING)
     if not (named or is_own) and settings.public.mechanism != _MECHANISM:
@@ -166,7 +166,7 @@ def with_programs(
     return settings, others, notes
 
 
-def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
+def notes_on_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
     """Return a note if teams of the past boards sent more than the limits allow."""
     per_day, total = settings.limits.per_day or MOST_A_DAY, settings.limits.total
     allowed = min(days * per_day, days * per_day if total is None else total)
@@ -181,7 +181,7 @@ def _about_limits(like: LikePast, settings: Settings, days: int) -> list[str]:
     ]
 
 
-def _new(
+def new_competition(
     request: SimulationRequest, manager: PluginManager
 ) -> tuple[Path, CompetitionData, Settings]:
     """Return folder, data and settings of a new competition on synthetic rows or on --data."""
@@ -250,7 +250,7 @@ def _deadline(request: SimulationRequest) -> Any:
     return FIRST_DAY + timedelta(days=request.days)
 
 
-def _existing(
+def existing_competition(
     request: SimulationRequest, manager: PluginManager
 ) -> tuple[Path, CompetitionData, Settings]:
     """Return data and settings of the competition in DIR, to be simulated in a folder below it."""
@@ -344,13 +344,13 @@ def _fitting(
     part = published(simulation, state, visits=10)
     notes: list[str] = []
     baseline = simulation.baseline
-    if baseline is not None and (why := _refusal(baseline, part, drop_baseline)):
+    if baseline is not None and (why := refusal_of_kind(baseline, part, drop_baseline)):
         baseline = None
         notes.append(f"The public baseline is the sample submission: {why}")
     part = replace(part, baseline=sample_prediction(state))
     fitting_kinds = []
     for kind in simulation.kinds:
-        if why := _refusal(kind, part, drop_kinds):
+        if why := refusal_of_kind(kind, part, drop_kinds):
             notes.append(f"{kind.specification} is left out: {why}")
         else:
             fitting_kinds.append(kind)
@@ -359,7 +359,7 @@ def _fitting(
     return tuple(fitting_kinds), baseline, notes
 
 
-def _refusal(kind: CompetitorKind, part: Participation, tolerated: bool) -> str | None:
+def refusal_of_kind(kind: CompetitorKind, part: Participation, tolerated: bool) -> str | None:
     """Return why a kind cannot play, if that is tolerated; otherwise raise it."""
     try:
         with attributed(kind.plugin, f"starting {kind.specification}"):

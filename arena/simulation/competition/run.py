@@ -209,7 +209,7 @@ def run_competition(
                 stored_text = plural(len(submitter.known), "submission")
                 progress.say(f"{stored_text} under {mechanism} found, continuing from there.")
             published = Publication(simulation.request.notebooks, simulation.request.seed)
-            players = _start(
+            players = start_players(
                 simulation,
                 submitter,
                 participants=participants,
@@ -342,7 +342,7 @@ def _run_drawn(
     return CompetitionRun(root, None, outcome)
 
 
-def _start(
+def start_players(
     simulation: PreparedSimulation,
     submitter: Submitter,
     participants: Sequence[Participant],
@@ -353,7 +353,7 @@ def _start(
     """Submit the baseline and start every player with what the organiser publishes."""
     state = submitter.state
     visits = Counter(visit.participant for round_visits in rounds for visit in round_visits)
-    baseline = _baseline(simulation, state, cache)
+    baseline = public_baseline(simulation, state, cache)
     part = published(simulation, state, visits=0)
     part = replace(part, baseline=baseline, notebooks=publication.notebooks)
     team = state.settings.competition.reference
@@ -391,7 +391,7 @@ def published(
     )
 
 
-def _baseline(
+def public_baseline(
     simulation: PreparedSimulation, state: CompetitionState, cache: ResultCache
 ) -> npt.NDArray[Any]:
     """Return the predictions of the public baseline, the same under every mechanism."""

@@ -283,7 +283,7 @@ def run_simulation(
     """
     request = prepared.request
     with request.where.open() as engine:
-        progress.say(_announcement(prepared, engine, manager))
+        progress.say(describe_simulation(prepared, engine, manager))
         if request.seeds > 1:
             return _several_seeds(prepared, engine, None if installed else manager, progress)
         return _one_seed(prepared, engine, manager, progress)
@@ -341,7 +341,10 @@ def teams_by_kind(prepared: PreparedSimulation) -> list[int]:
     ]
 
 
-def _announcement(prepared: PreparedSimulation, engine: Engine, manager: PluginManager) -> str:
+def describe_simulation(
+    prepared: PreparedSimulation, engine: Engine, manager: PluginManager
+) -> str:
+    """Return what is simulated, in one sentence."""
     request = prepared.request
     counts = zip(prepared.kinds, teams_by_kind(prepared), strict=True)
     kinds = ", ".join(f"{count:,} {kind.specification}" for kind, count in counts if count)

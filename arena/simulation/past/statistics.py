@@ -31,12 +31,13 @@ def _of_entries(function: Callable[[FloatArray], float]) -> _Statistic:
     return lambda board: None if board.entries is None else float(function(board.entries))
 
 
-def _busiest_tenth(entries: FloatArray) -> float:
+def share_of_busiest_tenth(entries: FloatArray) -> float:
+    """Return the share of all entries that the tenth of the teams with most of them sent."""
     ordered = np.sort(entries)[::-1]
     return float(ordered[: max(1, len(ordered) // 10)].sum() / ordered.sum())
 
 
-def _gap(level: float) -> _Statistic:
+def gap_at_level(level: float) -> _Statistic:
     """Return the gap to the top of the team at a level of the board, relative to the median's."""
 
     def gap(board: FinalBoard) -> float | None:
@@ -59,10 +60,10 @@ STATISTICS: Mapping[str, _Statistic] = {
     "entries of a team, mean": _of_entries(np.mean),
     "entries of a team, most": _of_entries(np.max),
     "teams with one entry": _of_entries(lambda entries: float(np.mean(entries == 1))),
-    "entries of the busiest tenth of teams": _of_entries(_busiest_tenth),
-    "gap to the top at 10% of the ranks": _gap(0.10),
-    "gap to the top at 25% of the ranks": _gap(0.25),
-    "gap to the top at 75% of the ranks": _gap(0.75),
+    "entries of the busiest tenth of teams": _of_entries(share_of_busiest_tenth),
+    "gap to the top at 10% of the ranks": gap_at_level(0.10),
+    "gap to the top at 25% of the ranks": gap_at_level(0.25),
+    "gap to the top at 75% of the ranks": gap_at_level(0.75),
     "tau of public and private scores": lambda board: _tau(board.public, board.private),
     "tau of entries and private scores": lambda board: _tau(board.entries, board.private),
 }

@@ -86,7 +86,7 @@ class LikePast:
         board = self.boards[int(rng.integers(len(self.boards)))]
         defaults = self.defaults
         entry = rng.integers(0, board.n_teams, n_teams)
-        notebook = _notebooks(board)[entry]
+        notebook = shared_notebooks(board)[entry]
         is_own = notebook < 0
         if board.entries is None:
             log_entries = rng.normal(
@@ -97,7 +97,7 @@ class LikePast:
             entries = board.entries[entry]
             spread = np.exp(_ENTRIES_CHANGE * rng.standard_normal(n_teams))
             entries = np.where(entries > 2, np.maximum(2, np.round(entries * spread)), entries)
-        private, public = (_gaps(scores) for scores in (board.private, board.public))
+        private, public = (relative_gaps(scores) for scores in (board.private, board.public))
         if board.paired:
             public = public[entry]
         else:
@@ -150,7 +150,8 @@ def boards_like(like: Path) -> tuple[PastBoard, ...]:
     return (typical_board(),) if like == Path(TYPICAL) and not like.exists() else read_boards(like)
 
 
-def _gaps(scores: FloatArray) -> FloatArray:
+def relative_gaps(scores: FloatArray) -> FloatArray:
+    """Return the ``(n,)`` gaps to the best score, in those of the median team."""
     top = scores.max()
     unit = top - np.median(scores)
     return np.asarray((top - scores) / (unit or top - scores.mean()))
@@ -163,7 +164,7 @@ def _normal_scores(entry: IntArray, n_teams: int, rng: np.random.Generator) -> F
     return np.asarray(-ndtri((entry + rng.random(len(entry))) / n_teams))
 
 
-def _notebooks(board: PastBoard) -> IntArray:
+def shared_notebooks(board: PastBoard) -> IntArray:
     """Return ``(n,)`` numbers of shared pairs of scores; -1: a score of one team's own."""
     none = np.full(board.n_teams, -1, dtype=np.intp)
     if not board.paired:

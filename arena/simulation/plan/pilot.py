@@ -310,7 +310,7 @@ def read_competition(
     manager = competition.manager
     single: Metric = manager.metrics.resolve(name)
     mechanism = recommended_mechanism(single, competition.solution, "private", manager)
-    return _read(
+    return read_pilot_study(
         ranked,
         name,
         mechanism=mechanism,
@@ -340,7 +340,7 @@ def read_pilot(
             single = manager.metrics.resolve(settings.metric)
         mechanism = recommended_mechanism(single, run.solution, settings.split, manager)
         rng = analysis_generator(settings.board.seed, 0)
-        return _read(
+        return read_pilot_study(
             ranked, run.specification, mechanism=mechanism, others=metrics, manager=manager, rng=rng
         )
 
@@ -357,9 +357,9 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
     """
     study = _ranked(pilot)
     groups = None if study.clusters is None else len(np.unique(study.clusters))
-    _refuse_without_variation(pilot, study, groups)
+    refuse_without_variation(pilot, study, groups)
     rarest = pilot.in_rarest_class
-    resampled = _with_full_variance(study.resampled, rarest)
+    resampled = with_full_variance(study.resampled, rarest)
     advice = plan_rows(
         study.scores,
         resampled,
@@ -400,7 +400,7 @@ def advise(pilot: Pilot, request: PlanRequest, progress: Progress) -> Advice:
     )
 
 
-def _refuse_without_variation(pilot: Pilot, study: Study, groups: int | None) -> None:
+def refuse_without_variation(pilot: Pilot, study: Study, groups: int | None) -> None:
     """Raise InputError if the pilot says nothing about other rows."""
     if groups == 1:
         raise InputError(
@@ -422,7 +422,7 @@ def _refuse_without_variation(pilot: Pilot, study: Study, groups: int | None) ->
         )
 
 
-def _with_full_variance(resampled: FloatArray, rarest: int | None) -> FloatArray:
+def with_full_variance(resampled: FloatArray, rarest: int | None) -> FloatArray:
     """Return the scores with the variance that a class of few rows lacks.
 
     The mean of r rows of a class is subtracted from them: their variance is too small by
@@ -453,7 +453,7 @@ def _ranked(pilot: Pilot) -> Study:
     constant = best_constant_score(study.metric, study.truth, n_classes)
     greater = study.metric.greater_is_better
     problem = degenerate_board(
-        study.scores[_without_copies(study.resampled)], constant, greater_is_better=greater
+        study.scores[positions_without_copies(study.resampled)], constant, greater_is_better=greater
     )
     if problem is not None:
         raise InputError(
@@ -463,7 +463,7 @@ def _ranked(pilot: Pilot) -> Study:
     return study
 
 
-def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
+def notes_on_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
     """Return which of the pilot's files are left out, and the first fault of each."""
     sentences = [
         f"{printable(file.file)} is rejected and left out: {file.faults[0].message}"
@@ -476,7 +476,7 @@ def _about_rejected(rejected: Sequence[RejectedFile]) -> list[str]:
     return sentences
 
 
-def _without_copies(resampled: FloatArray) -> IntArray:
+def positions_without_copies(resampled: FloatArray) -> IntArray:
     """Return the positions of the submissions without copies of others, in order.
 
     Those with the same scores in every resample are copies, unless these are constant: different
@@ -489,7 +489,7 @@ def _without_copies(resampled: FloatArray) -> IntArray:
     return np.asarray(positions, dtype=np.intp)
 
 
-def _read(
+def read_pilot_study(
     ranked: BoardStudy,
     metric: str,
     mechanism: str,
@@ -499,12 +499,12 @@ def _read(
 ) -> Pilot:
     """Read what a plan needs of the predictions, while their store is open."""
     study = None if ranked.resampling.without else ranked.study
-    notes = _about_rejected(ranked.rejected)
+    notes = notes_on_rejected(ranked.rejected)
     degrees, rarest, agreements = None, None, {}
     if study is not None:
-        degrees, rarest = _degrees_of_freedom(study)
+        degrees, rarest = degrees_of_freedom_of(study)
         if others:
-            agreements = _agreements(
+            agreements = agreements_of_halves(
                 study, others, manager=manager, seed=int(rng.integers(2**32)), notes=notes
             )
     return Pilot(
@@ -519,7 +519,7 @@ def _read(
     )
 
 
-def _agreements(
+def agreements_of_halves(
     study: Study, others: Sequence[str], manager: PluginManager, seed: int, notes: list[str]
 ) -> dict[str, FloatArray]:
     """Return the agreement of halves by the pilot's metric and by others; append to the notes."""
@@ -540,7 +540,7 @@ def _agreements(
     return agreements
 
 
-def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
+def degrees_of_freedom_of(study: Study) -> tuple[float | None, int | None]:
     """Return those of the standard error of a difference, and the units of the rarest class.
 
     As on a board, see ``arena_ranking.evidence``. The former is None if not known, as of a whole
@@ -561,7 +561,7 @@ def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
             values = np.stack([np.bincount(study.clusters, weights=column) for column in centred])
         blocks.append(values)
     groups = None if study.clusters is None else len(np.unique(study.clusters))
-    rarest = _units_of_the_rarest_class(study, by_class=by_class)
+    rarest = units_of_the_rarest_class(study, by_class=by_class)
     degrees = [pair_degrees_of_freedom(np.concatenate(blocks))] if blocks else []
     if not blocks and groups is not None:
         degrees.append(groups - 1.0)
@@ -576,7 +576,8 @@ def _degrees_of_freedom(study: Study) -> tuple[float | None, int | None]:
     return max(1.0, min(degrees)) if degrees else None, rarest
 
 
-def _units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:
+def units_of_the_rarest_class(study: Study, *, by_class: bool) -> int | None:
+    """Return the units of the rarest class; None if the metric needs none of each class."""
     if study.classes is None or study.truth.ndim > 1:
         return None
     if not (by_class or traits_of(study.metric).needs_every_class):

@@ -83,7 +83,7 @@ def win_frequency(scores: ModelScores, test_rows: int, competitors: int) -> WinF
     """
     wins = wins_of_sets(scores, test_rows, competitors)
     frequency = float(wins.mean())
-    low, high = wilson_interval(frequency, _effective_trials(wins))
+    low, high = wilson_interval(frequency, effective_trials(wins))
     return WinFrequency(
         test_rows, competitors, frequency=frequency, low=low, high=high, populations=len(wins)
     )
@@ -126,7 +126,7 @@ def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> Float
     """
     return np.stack(
         [
-            _wins(
+            shares_of_wins(
                 scores.true[models], scores.competition[test_rows][models], scores.greater_is_better
             )
             for models in disjoint_sets(len(scores.true), competitors)
@@ -134,14 +134,14 @@ def wins_of_sets(scores: ModelScores, test_rows: int, competitors: int) -> Float
     )
 
 
-def _wins(true: FloatArray, competition: FloatArray, greater: bool) -> FloatArray:
+def shares_of_wins(true: FloatArray, competition: FloatArray, greater: bool) -> FloatArray:
     """Return ``(C,)`` shares of the win that the truly best ones have in each test."""
     best = minimum_ranks(true, greater_is_better=greater) == 1
     first = minimum_ranks(competition, greater_is_better=greater) == 1
     return np.asarray(first[best].sum(axis=0) / first.sum(axis=0), dtype=np.float64)
 
 
-def _effective_trials(wins: FloatArray) -> float:
+def effective_trials(wins: FloatArray) -> float:
     """Return how many independent trials have the variance of the mean of ``(G, C)`` wins."""
     groups, tests = wins.shape
     by_test = wins.mean(axis=0)

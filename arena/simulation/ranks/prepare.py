@@ -148,7 +148,7 @@ def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankS
     with request.where.open() as engine:
         for note in world.notes:
             progress.say(note)
-        progress.say(_announcement(prepared, model_cache, engine))
+        progress.say(describe_study(prepared, model_cache, engine))
         started = time.monotonic()
         train_models(
             world,
@@ -175,7 +175,8 @@ def _run_set(prepared: PreparedRanks, folder: Path, progress: Progress) -> RankS
     return result
 
 
-def _announcement(prepared: PreparedRanks, folder: ModelsFolder, engine: Engine) -> str:
+def describe_study(prepared: PreparedRanks, folder: ModelsFolder, engine: Engine) -> str:
+    """Return what is simulated, in one sentence."""
     request, world = prepared.request, prepared.world
     population, training = world.population.n_rows, len(world.rows.training.target)
     kind = shape_for(prepared.metric, world.rows.n_classes).kind

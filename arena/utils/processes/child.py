@@ -27,7 +27,7 @@ _NEW_OBJECTS = 500_000
 default 700, which takes a tenth of that task's time, while modules are imported."""
 
 
-class _Clock:
+class TaskClock:
     """Restarts the time limit of a task, here and in the parent process."""
 
     def __init__(self, seconds: float, policy: _Policy, announce: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ class _Clock:
                 self._announce()
 
 
-_clock: _Clock | None = None
+_clock: TaskClock | None = None
 
 
 def start_clock() -> None:
@@ -71,7 +71,7 @@ class _Policy(Protocol):
         """Stop the time limit; return whether the process can run another task."""
 
 
-class _Watched:
+class WatchedTask:
     """Ends the process at the time limit, and limits what a task adds to it."""
 
     def __init__(self, limits: Limits | None) -> None:
@@ -84,14 +84,17 @@ class _Watched:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
     def begin(self) -> None:
+        """Limit what the task adds to the memory that this process has."""
         if self._limits is not None:
             self._at_start = self._at_start or linux.data_bytes()
             linux.limit(self._limits, self._at_start)
 
     def start_clock(self, seconds: float) -> None:
+        """End this process after the time limit, if the parent process does not."""
         faulthandler.dump_traceback_later((1 + SLACK) * seconds, exit=True, file=self._null)
 
     def end(self) -> bool:
+        """Stop the time limit; return whether the task left enough memory for another one."""
         faulthandler.cancel_dump_traceback_later()
         gc.set_threshold(*self._usual)
         if self._limits is None or self._at_start is None:
@@ -121,7 +124,7 @@ def run_watched(descriptor: int, file_descriptor: int) -> None:
     pipe = socket.socket(fileno=descriptor)
     requests, file = _opened(pipe, file_descriptor)
     with contextlib.suppress(EOFError, OSError):
-        _run_tasks(pipe, requests, file, _Watched(receive(requests, file)))
+        run_tasks(pipe, requests, file, WatchedTask(receive(requests, file)))
 
 
 def run_guarded(descriptor: int, file_descriptor: int, watched_descriptor: int) -> None:
@@ -142,7 +145,7 @@ def run_guarded(descriptor: int, file_descriptor: int, watched_descriptor: int) 
         os.setpgrp()
     else:
         os.setpgrp()
-        threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+        threading.Thread(target=end_with_parent, args=(watched,), daemon=True).start()
     try:
         requests, file = _opened(pipe, file_descriptor)
         confinement = receive(requests, file)
@@ -151,7 +154,7 @@ def run_guarded(descriptor: int, file_descriptor: int, watched_descriptor: int) 
             linux.end_with_parent()
             if os.getppid() != guard:
                 return
-        _run_tasks(pipe, requests, file, _Guarded())
+        run_tasks(pipe, requests, file, _Guarded())
     finally:
         os._exit(0)
 
@@ -161,13 +164,14 @@ def _opened(pipe: Any, file_descriptor: int) -> tuple[Any, Any]:
     return pipe.makefile("rb"), os.fdopen(file_descriptor, "r+b", buffering=0)
 
 
-def _end_with(watched: Any) -> None:
+def end_with_parent(watched: Any) -> None:
+    """End this process as soon as the socket of its parent closes."""
     with contextlib.suppress(OSError):
         watched.recv(1)
     os._exit(1)
 
 
-def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
+def run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
     """Answer requests until EOFError or OSError: the socket is closed."""
     global _clock  # noqa: PLW0603 - one clock per worker process
 
@@ -188,7 +192,7 @@ def _run_tasks(pipe: Any, requests: Any, file: Any, policy: _Policy) -> None:
         shared_values = shared or shared_values
         enter_folder(folder)
         policy.begin()
-        _clock = _Clock(seconds, policy, functools.partial(answer, number, None, None, True))
+        _clock = TaskClock(seconds, policy, functools.partial(answer, number, None, None, True))
         _clock.start()
         with one_thread_each():
             good, result = _call(function, (*shared_values, *task) if takes_shared else task)

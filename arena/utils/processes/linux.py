@@ -39,7 +39,7 @@ def guard(worker: int, watched: Any) -> None:
     """Wait until the worker ends or the socket is closed, then kill all descendants."""
     import select
 
-    signal.signal(signal.SIGTERM, lambda *_: _end_descendants())
+    signal.signal(signal.SIGTERM, lambda *_: end_descendants())
     events = select.poll()
     events.register(watched, select.POLLIN)
     try:
@@ -48,10 +48,10 @@ def guard(worker: int, watched: Any) -> None:
     except (AttributeError, OSError):  # a kernel before 5.3, or a system call filter
         while not events.poll(50) and os.waitpid(worker, os.WNOHANG)[0] == 0:
             pass
-    _end_descendants()
+    end_descendants()
 
 
-def _end_descendants() -> None:
+def end_descendants() -> None:
     """Kill all descendants of this process, then exit."""
     until = time.monotonic() + _SECONDS_TO_END
     while (pids := descendants(os.getpid())) and time.monotonic() < until:

@@ -33,7 +33,7 @@ _LONGEST_WAIT = 10**6
 """Seconds; the system's own limits are higher."""
 _MOST_IDLE = 8
 _NO_ANSWER = "A process sent no valid answer."
-_ANY_LIMITS: Any = object()
+ANY_LIMITS: Any = object()
 """Stands for the limits of a prepared worker, which its first task decides."""
 
 
@@ -54,7 +54,7 @@ class Worker:
         self,
         key: tuple[str, Limits | Confinement | None],
         *more_pipes: Any,
-        start: Callable[..., subprocess.Popen[bytes] | _Forked] | None = None,
+        start: Callable[..., subprocess.Popen[bytes] | ForkedProcess] | None = None,
     ) -> None:
         import socket
 
@@ -117,7 +117,7 @@ class Worker:
                 if not good:
                     self._shared = ()  # it may be the object that could not be received
                 if reusable:
-                    _keep(self)
+                    keep_worker(self)
                 else:
                     self.kill()
                 return good, result
@@ -225,13 +225,13 @@ def _start(entry: str, *pipes: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def _fork(entry: str, *pipes: Any) -> _Forked:
+def fork_child(entry: str, *pipes: Any) -> ForkedProcess:
     """Fork this process, and call one function of the child module in the fork (Linux)."""
     streams = range(3)
     kept_descriptors = {*streams, *(pipe.fileno() for pipe in pipes)}
     pid = os.fork()
     if pid:
-        return _Forked(pid)
+        return ForkedProcess(pid)
     try:
         from arena.utils.processes import child
 
@@ -249,7 +249,7 @@ def _fork(entry: str, *pipes: Any) -> _Forked:
         os._exit(0)  # without the steps at the end of the parent
 
 
-class _Forked:
+class ForkedProcess:
     """A forked process, with the methods of :class:`subprocess.Popen` that a worker needs."""
 
     def __init__(self, pid: int) -> None:
@@ -310,7 +310,7 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
     with _idle_lock:
         # A fork of this process must not write to the pipes of its parent.
         own_workers = [worker for worker in idle_workers if worker.owner == os.getpid()]
-        keys = (key, (key[0], _ANY_LIMITS))
+        keys = (key, (key[0], ANY_LIMITS))
         fitting = next(
             (worker for worker in own_workers if isinstance(worker, kind) and worker.key in keys),
             None,
@@ -326,10 +326,10 @@ def idle_worker(kind: type[_Kind], key: Any) -> _Kind:
 
 def prepare(purpose: str) -> None:
     """Keep a fork of this process for the first task of watched workers with this purpose."""
-    _keep(WatchedWorker((purpose, _ANY_LIMITS), start=_fork))
+    keep_worker(WatchedWorker((purpose, ANY_LIMITS), start=fork_child))
 
 
-def _keep(worker: Worker) -> None:
+def keep_worker(worker: Worker) -> None:
     """Keep a process for the next call; of more than eight the oldest is killed."""
     with _idle_lock:
         idle_workers.append(worker)
@@ -339,7 +339,8 @@ def _keep(worker: Worker) -> None:
 
 
 @atexit.register
-def _end_all() -> None:
+def end_idle_workers() -> None:
+    """Kill the idle processes that this one started."""
     for worker in idle_workers:
         if worker.owner == os.getpid():
             worker.kill()

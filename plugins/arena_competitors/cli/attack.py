@@ -157,8 +157,8 @@ def _print(outcome: AttackOutcome) -> None:
     verdicts = tuple(_verdict(verdict.to_dict()) for verdict in outcome.verdicts)
     cost = "Bias and cost of each mechanism"
     for table in (
-        Table(title, _CURVE_COLUMNS, curves, _CURVE_IMPORTANCE),
-        Table(cost, _VERDICT_COLUMNS, verdicts, _VERDICT_IMPORTANCE),
+        Table(title, CURVE_COLUMNS, curves, CURVE_IMPORTANCE),
+        Table(cost, VERDICT_COLUMNS, verdicts, VERDICT_IMPORTANCE),
     ):
         print_table(table, out, most=None)
     out.print(printable(outcome.advice), soft_wrap=True)
@@ -179,11 +179,11 @@ def _curve(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-_CURVE_COLUMNS = (
+CURVE_COLUMNS = (
     "attack", "mechanism", "released", "same, hidden rows", "bias at the end ±s.e.",
     "last, public", "last, hidden", "board error", "labels known",
 )  # fmt: skip
-_CURVE_IMPORTANCE = (1, 2, 3, 5, 4, 7, 8, 9, 6)
+CURVE_IMPORTANCE = (1, 2, 3, 5, 4, 7, 8, 9, 6)
 
 
 def _verdict(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -198,8 +198,8 @@ def _verdict(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-_VERDICT_COLUMNS = (
+VERDICT_COLUMNS = (
     "mechanism", "largest bias", "95% bound", "by", "smallest honest gain shown",
     "labels in one submission", "within budget",
 )  # fmt: skip
-_VERDICT_IMPORTANCE = (1, 2, 7, 5, 3, 4, 6)
+VERDICT_IMPORTANCE = (1, 2, 7, 5, 3, 4, 6)

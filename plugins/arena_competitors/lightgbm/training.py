@@ -23,7 +23,7 @@ _CHECK_ROWS = 200
 _PLACE_IN_SOURCE = re.compile(r" at /.*$")
 _MOST_BYTES = 2**28
 """Of the features whose Datasets a process keeps."""
-_kept: dict[str, tuple[Any, Any, int]] = {}
+kept_training_sets: dict[str, tuple[Any, Any, int]] = {}
 """Training and validation Dataset by key, and the bytes of their features; the last used last."""
 
 
@@ -46,14 +46,17 @@ def binned(rows: TrainingRows, key: str) -> tuple[Any, Any]:
     Teams take turns, each with rows of its own, so several Datasets are kept: those used last, up
     to 256 MB of features, and at least one.
     """
-    if key in _kept:
-        _kept[key] = _kept.pop(key)
+    if key in kept_training_sets:
+        kept_training_sets[key] = kept_training_sets.pop(key)
     else:
         size = rows.training.features.nbytes + rows.validation.features.nbytes
-        while _kept and size + sum(data[2] for data in _kept.values()) > _MOST_BYTES:
-            del _kept[next(iter(_kept))]
-        _kept[key] = (*_bin(rows), size)
-    return _kept[key][:2]
+        while (
+            kept_training_sets
+            and size + sum(data[2] for data in kept_training_sets.values()) > _MOST_BYTES
+        ):
+            del kept_training_sets[next(iter(kept_training_sets))]
+        kept_training_sets[key] = (*_bin(rows), size)
+    return kept_training_sets[key][:2]
 
 
 def _bin(rows: TrainingRows) -> tuple[Any, Any]:
@@ -106,7 +109,10 @@ def check_grid(grid: Grid, rows: TrainingRows) -> None:
         If LightGBM rejects a value; the message names it.
     """
     few = TrainingRows(
-        _first(rows.training), _first(rows.training), rows.n_classes, rows.categorical
+        first_rows_of_every_class(rows.training),
+        first_rows_of_every_class(rows.training),
+        rows.n_classes,
+        rows.categorical,
     )
     common = {**grid.fixed, **{name: values[0] for name, values in grid.search.items()}}
     tried = [{**common, name: value} for name, values in grid.search.items() for value in values]
@@ -154,7 +160,7 @@ def _silent_stderr() -> Iterator[None]:
         os.close(descriptor)
 
 
-def _first(rows: LabelledRows) -> LabelledRows:
+def first_rows_of_every_class(rows: LabelledRows) -> LabelledRows:
     """Return a few rows that include every class."""
     _, first = np.unique(rows.target, return_index=True)
     chosen = np.union1d(first[:_CHECK_ROWS], np.arange(min(_CHECK_ROWS, len(rows.target))))

@@ -32,9 +32,9 @@ FAMILIES: Mapping[str, Mapping[str, Sequence[Any]]] = {
 }
 """The settings of each family, with the values to draw from."""
 
-_TREES = 60
-_ROUNDS = 60
-_MOST_CATEGORIES = 20
+FOREST_TREES = 60
+NETWORK_ROUNDS = 60
+MOST_CATEGORIES = 20
 
 
 def predictions_of_family(
@@ -81,7 +81,7 @@ def predictions_of_family(
             (
                 "categories",
                 OneHotEncoder(
-                    handle_unknown="ignore", max_categories=_MOST_CATEGORIES, sparse_output=False
+                    handle_unknown="ignore", max_categories=MOST_CATEGORIES, sparse_output=False
                 ),
                 list(rows.categorical),
             ),
@@ -131,14 +131,14 @@ def _forest(settings: Mapping[str, Any], is_number: bool, seed: int) -> Sequence
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     forest = RandomForestRegressor if is_number else RandomForestClassifier
-    return [forest(**settings, n_estimators=_TREES, random_state=seed, n_jobs=1)]
+    return [forest(**settings, n_estimators=FOREST_TREES, random_state=seed, n_jobs=1)]
 
 
 def _network(settings: Mapping[str, Any], is_number: bool, seed: int) -> Sequence[Any]:
     from sklearn.neural_network import MLPClassifier, MLPRegressor
 
     network = MLPRegressor if is_number else MLPClassifier
-    return [network(**settings, max_iter=_ROUNDS, early_stopping=True, random_state=seed)]
+    return [network(**settings, max_iter=NETWORK_ROUNDS, early_stopping=True, random_state=seed)]
 
 
 _MODELS: Mapping[str, _Steps] = {

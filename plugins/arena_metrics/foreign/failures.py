@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.errors import ScoringError
 
-_LONGEST_SHOWN = 280
+LONGEST_SHOWN = 280
 _FAILED = "The metric failed on this submission, which is for the organiser to look into."
 
 
@@ -38,7 +38,7 @@ def submission_error(
     text = "The metric refuses this submission."
     if not {kind.__name__ for kind in type(error).__mro__}.isdisjoint(shown_classes):
         with contextlib.suppress(Exception):
-            text = _safe(str(error)) or text
+            text = safe_line(str(error)) or text
         return ScoringError(f"{metric} refuses a submission: {text}", "refused by the metric", text)
     message = (
         f"{metric} failed with {type(error).__name__} at {_place(error, path)}; "
@@ -58,17 +58,17 @@ def failed(message: str) -> ScoringError:
     return ScoringError(message, "metric failed", _FAILED)
 
 
-def _safe(text: str) -> str:
+def safe_line(text: str) -> str:
     r"""Return a text on one line, without control characters, truncated to 280 characters.
 
-    >>> _safe("row\t1:\n bad\x1b[31m")
+    >>> safe_line("row\t1:\n bad\x1b[31m")
     'row 1: bad[31m'
     """
     line = " ".join(text.split())
     line = "".join(
         character for character in line if unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
     )
-    return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
+    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…"
 
 
 def _place(error: BaseException, path: str) -> str:

@@ -142,7 +142,7 @@ class ForeignMetric:
         """Return the call of the function on a submission."""
         context = self._context
         if context is None or len(context.ids) != len(truth):
-            context = _default_context(truth, prediction)
+            context = default_context(truth, prediction)
         return self.request.kind.prepare(self.request, context, truth, prediction)
 
     def score(
@@ -171,7 +171,7 @@ class ForeignMetric:
         return scorer(np.asarray(weight, dtype=np.float64))
 
 
-def _default_context(truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> RowContext:
+def default_context(truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> RowContext:
     """Return a context with generated ids and column names."""
 
     def names(values: npt.NDArray[Any]) -> tuple[str, ...]:

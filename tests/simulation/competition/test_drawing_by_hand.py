@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from arena.simulation.competition.drawing import Drawing, _Part, _signal
+from arena.simulation.competition.drawing import Drawing, SplitScores, signal_of_rows
 from arena.types import PredictionKind
 
 SIGNAL, SHARED = np.array([1.0, -1.0, 0.0]), np.array([0.5, 0.0, -2.0])
@@ -57,7 +57,7 @@ def test_each_part_of_the_rows_has_the_noise_of_its_gap() -> None:
     """The noise of a gap g is g / 2; the last row is ignored, so that it is pure noise."""
     losses = np.linspace(0, 1, 401)
     parts = [
-        _Part(np.array(rows), losses, w=losses / 2)
+        SplitScores(np.array(rows), losses, w=losses / 2)
         for rows in ([True, False, False], [False, True, False])
     ]
     drawing = drawing_of(PredictionKind.VALUE, parts=tuple(parts), reach=2.0)
@@ -78,17 +78,17 @@ def solution_of(truth: Any, soft_labels: Any = None) -> Any:
 
 def test_the_signal_is_the_truth_with_mean_0_and_deviation_1() -> None:
     rng = np.random.default_rng(0)
-    signal, scale = _signal(solution_of([1.0, 3.0]), None, rng=rng)
+    signal, scale = signal_of_rows(solution_of([1.0, 3.0]), None, rng=rng)
     assert (signal.tolist(), scale) == ([-1.0, 1.0], (2.0, 1.0))
-    signal, scale = _signal(solution_of([2.0, 2.0]), None, rng=rng)
+    signal, scale = signal_of_rows(solution_of([2.0, 2.0]), None, rng=rng)
     assert (signal.tolist(), scale) == ([0.0, 0.0], (2.0, 1.0))
     # Chances are at least 0.5% and at most 99.5%, whose log-odds are -5.293 and 5.293.
     ends = np.array([0.0, 1.0, 0.0, 1.0])
-    signal, scale = _signal(solution_of([0, 1, 0, 1], ends), 2, rng=rng)
+    signal, scale = signal_of_rows(solution_of([0, 1, 0, 1], ends), 2, rng=rng)
     assert signal == pytest.approx([-1, 1, -1, 1])
     assert scale == pytest.approx((0.0, np.log(0.995 / 0.005)))
     chances = np.array([[1.0, 0.0], [0.0, 1.0]])
-    signal, scale = _signal(solution_of([0, 1], chances), 2, rng=rng)
+    signal, scale = signal_of_rows(solution_of([0, 1], chances), 2, rng=rng)
     assert signal == pytest.approx(np.array([[1.0, -1.0], [-1.0, 1.0]]))
     assert scale == pytest.approx((np.log(0.995 * 0.005) / 2, np.log(0.995 / 0.005) / 2))
 
@@ -97,20 +97,20 @@ def test_the_signal_of_labels_has_chance_in_it() -> None:
     """The log-odds of two labels are 2.6 * (1.3 * the sign of the label + a standard normal)."""
     chance = np.random.default_rng(4).standard_normal(4)
     odds = 2.6 * (1.3 * np.array([-1, 1, 1, -1]) + chance)
-    signal, scale = _signal(solution_of([0, 1, 1, 0]), 2, rng=np.random.default_rng(4))
+    signal, scale = signal_of_rows(solution_of([0, 1, 1, 0]), 2, rng=np.random.default_rng(4))
     assert scale == pytest.approx((odds.mean(), odds.std()))
     assert signal == pytest.approx((odds - odds.mean()) / odds.std())
     # Of three labels they are 2 * (2.6 for the label of the row + a standard normal).
     chance = np.random.default_rng(4).standard_normal((2, 3))
     odds = 2 * (np.array([[0, 0, 2.6], [2.6, 0, 0]]) + chance)
-    signal, scale = _signal(solution_of([2, 0]), 3, rng=np.random.default_rng(4))
+    signal, scale = signal_of_rows(solution_of([2, 0]), 3, rng=np.random.default_rng(4))
     assert scale == pytest.approx((odds.mean(), odds.std()))
     assert signal == pytest.approx((odds - odds.mean()) / odds.std())
 
 
 def test_the_noise_of_a_gap_is_that_of_the_nearest_loss() -> None:
     losses = np.concatenate([[0.0, 0.5, 2.0], np.linspace(3, 4, 398)])
-    part = _Part(np.ones(1, dtype=bool), losses, w=np.arange(401.0))
+    part = SplitScores(np.ones(1, dtype=bool), losses, w=np.arange(401.0))
     # Half-way between two losses it is the smaller one; beyond the ends the last one.
     gaps = np.array([-1.0, 0.2, 0.25, 0.3, 1.25, 1.26, 4.0, 9.0])
     assert part.w_of(gaps).tolist() == [0, 0, 0, 1, 1, 2, 400, 400]

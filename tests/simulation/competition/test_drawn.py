@@ -17,7 +17,7 @@ from arena.evaluation.scores import full_scores
 from arena.interfaces import BaseMetric
 from arena.simulation.competition import drawn
 from arena.simulation.competition.drawing import open_drawing
-from arena.simulation.competition.drawn import _outcome, _Played, _Player
+from arena.simulation.competition.drawn import PlayedSubmission, SubmissionPlayer, outcome_of_played
 from arena.simulation.past.boards import read_boards
 from arena.types import PredictionKind, Solution, Target, Usage
 from simulated_competition import few_plugins
@@ -131,7 +131,7 @@ def test_drawn_teams_play_and_improve_and_are_like_the_past_board(tmp_path, mana
 )
 def test_improvements_are_kept_as_they_are(block, improved, dtype):
     release = SimpleNamespace(improved=improved, score=0.5)
-    player = object.__new__(_Player)
+    player = object.__new__(SubmissionPlayer)
     player._releaser = SimpleNamespace(release=lambda *_: SimpleNamespace(release=release))
     player._public = np.array([True, False, True])
     player._log, player._number, player._kept = None, 7, {}
@@ -160,11 +160,13 @@ def test_the_best_private_score_of_a_team_counts(monkeypatch, greater, order):
     )  # fmt: skip
     rows = [(0, 0.25), (0, 0.5), (1, 0.75)]
     played = [
-        _Played(number, team, public=0.5, private=private, true=number / 8, shown=number / 4)
+        PlayedSubmission(
+            number, team, public=0.5, private=private, true=number / 8, shown=number / 4
+        )
         for number, (team, private) in enumerate(rows, start=1)
     ]
     start = datetime(2001, 1, 1, tzinfo=UTC)
-    outcome = _outcome(
+    outcome = outcome_of_played(
         state, [SimpleNamespace(team=lambda name=name: name) for name in "ab"], played,
         when=[start, start, start + timedelta(days=1)], days=3, start=start, baseline=None,
     )  # fmt: skip

@@ -11,12 +11,12 @@ import pytest
 
 from arena.simulation.competition.calendar import Visit
 from arena.simulation.competition.drawn import (
-    _entries,
+    drawn_entries,
     final_board,
     final_predictions,
     reach_of,
 )
-from arena.simulation.past.teams import Defaults, _gaps, _notebooks, entry_days
+from arena.simulation.past.teams import Defaults, entry_days, relative_gaps, shared_notebooks
 
 START = datetime(2001, 1, 1, tzinfo=UTC)
 STREAM = 2**32 - 13
@@ -33,7 +33,7 @@ def test_a_team_comes_closer_to_its_last_gap_with_the_logarithm_of_its_entries()
     )  # fmt: skip
     turns = ((0, 0), (2, 0), (4, 0), (1, 1), (3, 2), (5, 2))
     visits = [Visit(START + timedelta(days=day), team, is_last=False) for day, team in turns]
-    entries = _entries([visits[:3], visits[3:]], teams, Defaults(setback=0.0), seed=9)
+    entries = drawn_entries([visits[:3], visits[3:]], teams, Defaults(setback=0.0), seed=9)
     assert entries.team.tolist() == [0, 1, 0, 2, 0, 2]
     assert entries.when == [START + timedelta(days=day) for day in range(6)]
     # Of three entries the second one is log 2 / log 3 of the way.
@@ -54,7 +54,7 @@ def test_every_entry_but_the_last_one_has_a_setback() -> None:
         entries=[n], first_gap=[0.0], public_gap=[1.0], private_gap=[2.0], notebook=[-1]
     )
     visits = [Visit(START + timedelta(minutes=entry), 0, is_last=False) for entry in range(n)]
-    entries = _entries([visits], teams, Defaults(setback=0.25), seed=1)
+    entries = drawn_entries([visits], teams, Defaults(setback=0.25), seed=1)
     setbacks = entries.public_gap - 1
     assert setbacks[-1] == 0
     assert (setbacks[:-1] > 0).all()
@@ -89,15 +89,15 @@ def test_the_last_entries_are_drawn_in_blocks_of_64() -> None:
     ],
 )
 def test_a_gap_of_one_is_that_of_the_median_team(scores: list[float], gaps: list[float]) -> None:
-    assert _gaps(np.array(scores)).tolist() == gaps
+    assert relative_gaps(np.array(scores)).tolist() == gaps
 
 
 def test_three_teams_with_one_pair_of_scores_have_a_notebook() -> None:
     private, public = np.array([1, 1, 1, 2, 2, 1.0]), np.array([3, 3, 3, 4, 4, 5.0])
     board: Any = SimpleNamespace(n_teams=6, paired=True, private=private, public=public)
-    assert _notebooks(board).tolist() == [0, 0, 0, -1, -1, -1]
+    assert shared_notebooks(board).tolist() == [0, 0, 0, -1, -1, -1]
     board.paired = False
-    assert _notebooks(board).tolist() == [-1] * 6
+    assert shared_notebooks(board).tolist() == [-1] * 6
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from arena.simulation.competition.existing import (
     data_from_solution,
     read_rows,
 )
-from arena.simulation.competition.prepare import _existing
+from arena.simulation.competition.prepare import existing_competition
 from arena.simulation.requests import SimulationRequest
 from arena.types import ROW_WEIGHTS
 from program import write_csv
@@ -179,14 +179,16 @@ def test_a_label_that_a_part_of_the_training_rows_lacks_is_named(tmp_path, manag
 )
 def test_what_the_competition_decides_is_not_asked(tmp_path, manager, asked, said):
     with pytest.raises(UsageError) as refused:
-        _existing(SimulationRequest(directory=tmp_path, **asked), manager)
+        existing_competition(SimulationRequest(directory=tmp_path, **asked), manager)
     assert str(refused.value) == f"The competition in {tmp_path} {said}"
 
 
 @pytest.mark.parametrize("name", ["data", "test"])
 def test_training_rows_and_features_go_together(tmp_path, manager, name):
     with pytest.raises(UsageError) as refused:
-        _existing(SimulationRequest(directory=tmp_path, **{name: tmp_path / "own.csv"}), manager)
+        existing_competition(
+            SimulationRequest(directory=tmp_path, **{name: tmp_path / "own.csv"}), manager
+        )
     assert str(refused.value) == (
         "--data has the rows to train on and --test the features of the rows to predict: give "
         "both, or neither for teams that train nothing."

@@ -14,7 +14,12 @@ import pytest
 
 from arena.errors import UsageError
 from arena.simulation.competition import likeness as module
-from arena.simulation.competition.likeness import Compared, Likeness, _compared, compare_with_past
+from arena.simulation.competition.likeness import (
+    Compared,
+    Likeness,
+    compare_statistics,
+    compare_with_past,
+)
 from arena.simulation.past.boards import PastBoard
 from arena.simulation.past.statistics import FinalBoard, board_statistics
 from arena.simulation.requests import SimulationRequest
@@ -44,7 +49,7 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
 
     for function in (prepare, open_competition):
         monkeypatch.setattr(module, function.__name__, function)
-    monkeypatch.setattr(module, "_one_board", one_board)
+    monkeypatch.setattr(module, "simulated_statistics", one_board)
     scores = np.array([0.9, 0.88, 0.85, 0.8, 0.75, 0.6])
     entries = np.array([9.0, 5, 1, 1, 3, 2])
     boards = [
@@ -79,7 +84,7 @@ def test_two_boards_and_their_simulated_ones_are_compared_as_kept(
 def test_a_range_is_from_the_5_to_the_95_per_cent_quantile_and_holds_its_ends() -> None:
     # Of 0, 1, …, 20 the quantiles are 1 and 19. What no simulated board shows is not compared.
     simulated = [{"a": float(value), "b": None, "c": 1.0} for value in range(21)]
-    (comparison,) = _compared("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
+    (comparison,) = compare_statistics("board", {"a": 1.0, "b": 1.0, "c": None}, simulated)
     assert (comparison.statistic, comparison.board, comparison.real) == ("a", "board", 1.0)
     assert (comparison.low, comparison.high) == pytest.approx((1, 19))
     comparisons = [
@@ -136,7 +141,7 @@ def test_a_simulated_board_has_larger_scores_for_better_teams(
     )
     drawings: dict[int, Any] = {}
     for _ in range(2):
-        board: Any = module._one_board(state, like, n_teams=3, seed=7, drawings=drawings)
+        board: Any = module.simulated_statistics(state, like, n_teams=3, seed=7, drawings=drawings)
         assert board.private.tolist() == [2 * sign, 0, 2 * sign]
         assert board.public.tolist() == [0, 4 * sign, 5 * sign]
         chance = np.random.default_rng(7).random()

@@ -16,7 +16,7 @@ import pytest
 from arena.competition.competition import Competition
 from arena.errors import InputError
 from arena.interfaces import Move
-from arena.simulation.competition.play import _carry_out, _unpacked
+from arena.simulation.competition.play import result_or_raise, result_or_reason
 from arena.utils.engines import using
 from arena.utils.parallel import NoProgress
 from clusters import InProcess
@@ -321,8 +321,12 @@ def test_a_computation_that_fails_says_why(error, said):
     def fails(_):
         raise error
 
-    assert _carry_out(fails, (1,)) == said
+    assert result_or_reason(fails, (1,)) == said
     with pytest.raises(RuntimeError) as raised:
-        _unpacked(said)
+        result_or_raise(said)
     assert str(raised.value) == said
-    assert _carry_out(np.sqrt, ([4.0],)).tolist() == [2.0] == _unpacked(np.array([2.0])).tolist()
+    assert (
+        result_or_reason(np.sqrt, ([4.0],)).tolist()
+        == [2.0]
+        == result_or_raise(np.array([2.0])).tolist()
+    )

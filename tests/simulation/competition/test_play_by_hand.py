@@ -20,7 +20,7 @@ from arena.simulation.competition import play as module
 from arena.simulation.competition import submit
 from arena.simulation.competition.cache import ResultCache
 from arena.simulation.competition.calendar import Visit
-from arena.simulation.competition.play import Playing, Publication, _standing, play
+from arena.simulation.competition.play import Playing, Publication, play, standing_after_release
 from arena.types import Fault
 from counted_progress import CountedProgress
 
@@ -204,7 +204,7 @@ def test_a_standing_is_of_the_best_score_of_each_team(
     metric: Any, released: float, standing: Standing, best: float
 ) -> None:
     board = {"a": 0.9, "b": 0.8, "c": 0.1, "own": 0.4}
-    assert _standing(board, "own", released=released, metric=metric) == standing
+    assert standing_after_release(board, "own", released=released, metric=metric) == standing
     assert board["own"] == best
 
 

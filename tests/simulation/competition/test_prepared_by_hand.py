@@ -22,10 +22,10 @@ from arena.simulation.competition import existing, prepare, run, sent_programs
 from arena.simulation.competition.existing import OwnCompetition, read_own_competition
 from arena.simulation.competition.folder import open_folder
 from arena.simulation.competition.prepare import (
-    _about_limits,
-    _existing,
-    _new,
-    _refusal,
+    existing_competition,
+    new_competition,
+    notes_on_limits,
+    refusal_of_kind,
     with_programs,
     without_what_cannot_play,
 )
@@ -97,7 +97,7 @@ def test_the_own_competition_gives_settings_and_rows(
     request = SimulationRequest(
         directory=Path("c"), target=target, seed=3, days=5, train_rows=40, **paths
     )
-    root, returned_data, simulated = _existing(request, manager)  # type: ignore[arg-type]
+    root, returned_data, simulated = existing_competition(request, manager)  # type: ignore[arg-type]
     assert (root, returned_data) == (Path("c/simulated-seed-3"), data)
     assert simulated.competition.title == f"SIMULATED: {title or 'a competition'}"
     # Without a deadline it is five days after the first one of simulations, 2001-01-01.
@@ -155,7 +155,7 @@ def test_a_competition_with_submissions_of_teams_is_not_simulated(
 )
 def test_files_of_a_new_competition_go_together(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as refusal:
-        _new(SimulationRequest(directory=Path("c"), **options), None)  # type: ignore[arg-type]
+        new_competition(SimulationRequest(directory=Path("c"), **options), None)  # type: ignore[arg-type]
     assert str(refusal.value) == message
 
 
@@ -175,7 +175,7 @@ def test_a_new_competition_has_a_mechanism_that_suits_its_scores(
     for name in ("synthetic_world", "data_from_world", "with_drift", "with_held_out_rows"):
         monkeypatch.setattr(prepare, name, recorded_function(lines, name, data))
     request = SimulationRequest(directory=Path("c"), teams=1, days=5, seed=3, **options)
-    root, returned_data, settings = _new(request, MANAGER)
+    root, returned_data, settings = new_competition(request, MANAGER)
     assert (root, returned_data) == (Path("c"), data)
     assert settings.metric.name == (options["metric"] or "accuracy")
     assert (settings.public.mechanism, settings.limits.per_day) == (mechanism, per_day)
@@ -187,7 +187,7 @@ def test_a_new_competition_has_a_mechanism_that_suits_its_scores(
     steps = [f"synthetic_world({sizes}, 3, 0.0)", "data_from_world(SimpleNamespace)"]
     assert [line.strip() for line in lines] == steps
     lines.clear()
-    _new(replace(request, drift=0.5), MANAGER)
+    new_competition(replace(request, drift=0.5), MANAGER)
     assert lines[2:] == ["  with_drift(SimpleNamespace, 0.3, 0.5, 3)"]
 
 
@@ -230,11 +230,11 @@ def test_a_kind_that_cannot_start_is_refused_or_left_out() -> None:
 
     broken = kind("broken")
     broken.competitor = SimpleNamespace(start=refuse)
-    assert _refusal(broken, None, tolerated=True) == "It needs rows."  # type: ignore[arg-type]
+    assert refusal_of_kind(broken, None, tolerated=True) == "It needs rows."  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"^It needs rows\.$"):
-        _refusal(broken, None, tolerated=False)  # type: ignore[arg-type]
+        refusal_of_kind(broken, None, tolerated=False)  # type: ignore[arg-type]
     broken.competitor = SimpleNamespace(start=lambda *_: "a player")
-    assert _refusal(broken, None, tolerated=False) is None  # type: ignore[arg-type]
+    assert refusal_of_kind(broken, None, tolerated=False) is None  # type: ignore[arg-type]
 
 
 def with_player(name: str, start: Any) -> Any:
@@ -321,7 +321,7 @@ def test_a_note_counts_past_teams_that_sent_more_than_is_allowed(
 ) -> None:
     board = SimpleNamespace(entries=None if entries is None else np.array(entries))
     settings = Settings.of(metric="accuracy", per_day=per_day, total=total)
-    notes = _about_limits(SimpleNamespace(boards=(board,)), settings, days=3)  # type: ignore[arg-type]
+    notes = notes_on_limits(SimpleNamespace(boards=(board,)), settings, days=3)  # type: ignore[arg-type]
     assert notes == ([] if note is None else [note])
 
 

@@ -21,10 +21,10 @@ from arena.simulation.competition import prepare, seeds
 from arena.simulation.competition.comparison import (
     MEASURES,
     Story,
-    _days,
-    _mean_interval,
     compare_mechanisms,
+    errors_by_day,
     interval_of_shares,
+    mean_interval,
 )
 from arena.simulation.competition.prepare import dry_run
 from arena.simulation.competition.seeds import read_stories
@@ -384,9 +384,9 @@ def test_measures_are_read_from_the_last_day_of_an_outcome():
 def test_the_interval_of_a_mean_is_cut_to_the_values_that_there_are():
     # Of 0 and 1 the standard error is 0.5, and with one degree of freedom the quartile of t is 1.
     values = np.array([0.0, 1.0])
-    assert _mean_interval(values, 0.5, within=(-np.inf, np.inf)) == pytest.approx((0.5, 0.0, 1.0))
-    assert _mean_interval(values, 0.5, within=(0.25, 0.75)) == pytest.approx((0.5, 0.25, 0.75))
-    assert _mean_interval(np.array([0.5]), 0.5, within=(0.0, 1.0)) == (None, None, None)
+    assert mean_interval(values, 0.5, within=(-np.inf, np.inf)) == pytest.approx((0.5, 0.0, 1.0))
+    assert mean_interval(values, 0.5, within=(0.25, 0.75)) == pytest.approx((0.5, 0.25, 0.75))
+    assert mean_interval(np.array([0.5]), 0.5, within=(0.0, 1.0)) == (None, None, None)
 
 
 def test_errors_of_a_day_are_those_of_the_seeds_that_have_it():
@@ -394,7 +394,7 @@ def test_errors_of_a_day_are_those_of_the_seeds_that_have_it():
         Story(seed, "", ({"days": [{"day": day, "error": error} for day, error in days]},))
         for seed, days in enumerate([[(2, 0.5), (1, 0.0)], [(1, 1.0)]])
     ]
-    first, second = _days("full", stories, position=0, level=0.5)
+    first, second = errors_by_day("full", stories, position=0, level=0.5)
     assert (first.mechanism, first.day, first.error) == ("full", 1, 0.5)
     assert (second.day, second.error, second.low) == (2, 0.5, None)
 

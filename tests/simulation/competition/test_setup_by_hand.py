@@ -149,7 +149,7 @@ def test_players_start_with_the_baseline_and_as_many_submissions_as_visits_befor
 ) -> None:
     part = Participation(None, n_rows=2, n_public=1, n_classes=None, submissions=0)  # type: ignore[arg-type]
     monkeypatch.setattr(run, "published", lambda *_, visits: replace(part, submissions=visits))
-    monkeypatch.setattr(run, "_baseline", lambda *_: np.array([5.0, 6.0]))
+    monkeypatch.setattr(run, "public_baseline", lambda *_: np.array([5.0, 6.0]))
     monkeypatch.setattr(run, "submission_table", lambda prediction, _: prediction.tolist())
     monkeypatch.setattr(run, "player_rng", lambda seed, number: f"stream {number} of {seed}")
     monkeypatch.setattr(run, "first_day", lambda *_: "first day")
@@ -172,7 +172,7 @@ def test_players_start_with_the_baseline_and_as_many_submissions_as_visits_befor
             state=SimpleNamespace(settings=settings, solution=None), submit=submit
         )
         nothing: Any = None
-        players = run._start(
+        players = run.start_players(
             simulation, submitter, participants, rounds=rounds, cache=nothing,
             publication=publication,
         )  # fmt: skip
@@ -231,11 +231,11 @@ def test_the_baseline_is_of_a_player_with_one_submission_whose_result_is_cached(
     kept: dict[str, Any] = {}
     cache: Any = SimpleNamespace(get=kept.get, put=kept.__setitem__)
     for _ in range(2):
-        assert run._baseline(simulation, state, cache).tolist() == [6.0, 6.0]
+        assert run.public_baseline(simulation, state, cache).tolist() == [6.0, 6.0]
     assert (computed, starts) == ([3.0], [("1 visits", (7, 2**32 - 1))] * 2)
     monkeypatch.setattr(run, "sample_prediction", lambda _: "the sample")
     simulation.baseline = None
-    assert run._baseline(simulation, state, cache) == "the sample"
+    assert run.public_baseline(simulation, state, cache) == "the sample"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_simulation_is_announced_with_its_teams_and_seeds(seeds: int, said: st
         data=SimpleNamespace(name="own"), mechanisms=("full", "ladder"),
     )  # fmt: skip
     engine: Any = SimpleNamespace(workers=2, name="here")
-    assert simulate._announcement(prepared, engine, PluginManager()) == said
+    assert simulate.describe_simulation(prepared, engine, PluginManager()) == said
 
 
 def test_soft_labels_have_a_column_for_each_name() -> None:
@@ -268,7 +268,7 @@ def test_soft_labels_have_a_column_for_each_name() -> None:
         (("no", "yes"), both[:, 1], [[0.75, 0.5], [0.25, 0.5]]),
         (("no", "yes"), both, [[0.75, 0.5], [0.25, 0.5]]),
     ):
-        columns_of_names = existing._soft_columns(names, soft)
+        columns_of_names = existing.soft_label_columns(names, soft)
         assert [columns_of_names[name].tolist() for name in names] == columns
 
 

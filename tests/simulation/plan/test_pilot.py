@@ -14,13 +14,13 @@ from arena.plugin.manager import PluginManager
 from arena.simulation.plan import pilot
 from arena.simulation.plan.pilot import (
     FEW_IN_CLASS,
-    _about_rejected,
-    _agreements,
-    _degrees_of_freedom,
-    _refuse_without_variation,
-    _units_of_the_rarest_class,
-    _with_full_variance,
-    _without_copies,
+    agreements_of_halves,
+    degrees_of_freedom_of,
+    notes_on_rejected,
+    positions_without_copies,
+    refuse_without_variation,
+    units_of_the_rarest_class,
+    with_full_variance,
 )
 from refusals import refusal_of
 
@@ -31,12 +31,12 @@ def test_a_mean_of_few_rows_of_a_class_gets_the_variance_that_it_lacks() -> None
     resampled = np.array([[0.1, 0.3], [0.5, 0.5]])
     # Of 2 rows the variance is too small by 1/2: deviations of 0.1 become 0.1 * sqrt(2).
     wider = [[0.2 - 0.1 * 2**0.5, 0.2 + 0.1 * 2**0.5], [0.5, 0.5]]
-    np.testing.assert_allclose(_with_full_variance(resampled, 2), wider)
+    np.testing.assert_allclose(with_full_variance(resampled, 2), wider)
     of_three = [0.2 - 0.1 * 1.5**0.5, 0.2 + 0.1 * 1.5**0.5]
-    np.testing.assert_allclose(_with_full_variance(resampled, 3)[0], of_three)
+    np.testing.assert_allclose(with_full_variance(resampled, 3)[0], of_three)
     for rarest in (None, FEW_IN_CLASS, FEW_IN_CLASS + 1):
-        assert _with_full_variance(resampled, rarest) is resampled
-    assert _with_full_variance(resampled, FEW_IN_CLASS - 1)[0, 0] < 0.1
+        assert with_full_variance(resampled, rarest) is resampled
+    assert with_full_variance(resampled, FEW_IN_CLASS - 1)[0, 0] < 0.1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_units_of_the_rarest_class(
 ) -> None:
     plain = {"truth": np.array([0, 0, 0, 1, 1]), "classes": ("a", "b"), "clusters": None}
     study: Any = SimpleNamespace(metric=METRICS.resolve(metric), **{**plain, **changes})
-    assert _units_of_the_rarest_class(study, by_class=by_class) == units
+    assert units_of_the_rarest_class(study, by_class=by_class) == units
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
             "size_degrees_of_freedom": sizes,
             "class_means_are_removed": lambda *_: True,
             "row_weights_of": lambda _: weights,
-            "_units_of_the_rarest_class": units,
+            "units_of_the_rarest_class": units,
         }.items():
             monkeypatch.setattr(pilot, name, function)
         blocks = SimpleNamespace(blocks=lambda size: [(0, f"a block of {size}")])
@@ -102,7 +102,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
             predictions=SimpleNamespace(subset=lambda order: blocks), truth=np.zeros(4),
             **{"classes": ("a", "b"), "clusters": None, "influence": None, **study},
         )  # fmt: skip
-        return (*_degrees_of_freedom(pilot_study), arguments)
+        return (*degrees_of_freedom_of(pilot_study), arguments)
 
     return degrees
 
@@ -160,7 +160,7 @@ def test_each_metric_is_compared_once_on_the_same_halves(monkeypatch: pytest.Mon
         metrics=SimpleNamespace(resolve=lambda name: SimpleNamespace(name=name))
     )
     notes: list[str] = []
-    agreements = _agreements(
+    agreements = agreements_of_halves(
         study, ("mae", "broken", "own", "twin"), manager=manager, seed=4, notes=notes
     )
     assert agreements == {"own": "of own", "mae": "of mae"}
@@ -199,9 +199,7 @@ def test_a_pilot_that_says_nothing_about_other_rows_is_refused(
         resampled=np.array(resampled or [[1.0, 2.0], [2.0, 1.0]]), scores=np.array([-10.0, 1.0])
     )
     pilot_of_rows: Any = SimpleNamespace(in_rarest_class=rarest, metric="mae")
-    sentence = refusal_of(
-        InputError, _refuse_without_variation, pilot_of_rows, study, groups=groups
-    )
+    sentence = refusal_of(InputError, refuse_without_variation, pilot_of_rows, study, groups=groups)
     assert sentence == message
 
 
@@ -214,17 +212,17 @@ def test_the_first_five_rejected_files_are_named_and_the_others_counted() -> Non
         for n in range(7)
     ]
     named = [f"f{n}\\t is rejected and left out: Fault {n}." for n in (0, 2, 3, 4)]
-    assert _about_rejected(files[:5]) == named
-    assert _about_rejected(files[:6]) == [*named, "1 more file is rejected."]
-    assert _about_rejected(files)[-1] == "2 more files are rejected."
+    assert notes_on_rejected(files[:5]) == named
+    assert notes_on_rejected(files[:6]) == [*named, "1 more file is rejected."]
+    assert notes_on_rejected(files)[-1] == "2 more files are rejected."
 
 
 def test_copies_are_one_submission_unless_all_scores_are_constant() -> None:
     # The second has the scores of the first; the third and fourth are perfect.
     resampled = np.array([[0.5, 0.75], [0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [0.25, 1.0]])
-    assert _without_copies(resampled).tolist() == [0, 2, 3, 4]
-    assert _without_copies(resampled[:2]).tolist() == [0, 1]
-    assert _without_copies(resampled[2:4]).tolist() == [0, 1]
+    assert positions_without_copies(resampled).tolist() == [0, 2, 3, 4]
+    assert positions_without_copies(resampled[:2]).tolist() == [0, 1]
+    assert positions_without_copies(resampled[2:4]).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -240,12 +238,12 @@ def test_a_pilot_is_read_with_the_chance_of_its_seed(
         notes.append("A note.")
         return {"found": (study, names, manager, seed)}
 
-    monkeypatch.setattr(pilot, "_agreements", agreements)
-    monkeypatch.setattr(pilot, "_degrees_of_freedom", lambda _: (4.0, 9))
+    monkeypatch.setattr(pilot, "agreements_of_halves", agreements)
+    monkeypatch.setattr(pilot, "degrees_of_freedom_of", lambda _: (4.0, 9))
     ranked: Any = SimpleNamespace(
         resampling=SimpleNamespace(without=without), study="study", rejected=[], notes=("Scored.",)
     )
-    result = pilot._read(
+    result = pilot.read_pilot_study(
         ranked, "mae", "ladder", others=others, manager="plugins",  # type: ignore[arg-type]
         rng=np.random.default_rng(3),
     )  # fmt: skip

@@ -26,9 +26,9 @@ from arena.simulation.ranks import prepare as prepare_module
 from arena.simulation.ranks.coverage import Boards
 from arena.simulation.ranks.outcome import (
     WinFrequency,
-    _effective_trials,
-    _wins,
+    effective_trials,
     rank_quantiles,
+    shares_of_wins,
     wilson_interval,
     win_frequency,
 )
@@ -166,15 +166,15 @@ def test_a_test_has_at_most_the_rows_of_the_population(manager: PluginManager) -
 def test_wins_of_groups_on_the_same_tests_are_fewer_trials(
     wins: list[list[int]], trials: float
 ) -> None:
-    assert _effective_trials(np.array(wins, dtype=float)) == pytest.approx(trials)
+    assert effective_trials(np.array(wins, dtype=float)) == pytest.approx(trials)
 
 
 def test_a_win_is_shared_by_those_that_tie_for_it() -> None:
     true, competition = np.array([0.9, 0.9, 0.5]), np.array([[3, 1, 1], [3, 0, 2], [3, 0, 3.0]])
     # Both that are truly best count: 2 of 3 that tie, 1 of 1, and 0 of 1.
-    assert _wins(true, competition, greater=True) == pytest.approx([2 / 3, 1, 0])
+    assert shares_of_wins(true, competition, greater=True) == pytest.approx([2 / 3, 1, 0])
     # The smallest is the truly best: in the first test 1 of 3, then those with 0 and with 1.
-    assert _wins(true, competition, greater=False) == pytest.approx([1 / 3, 1 / 2, 0])
+    assert shares_of_wins(true, competition, greater=False) == pytest.approx([1 / 3, 1 / 2, 0])
 
 
 def test_the_verdict_in_every_state_is_kept() -> None:
@@ -240,7 +240,7 @@ def test_a_study_is_announced_with_its_disk_space(
     )  # fmt: skip
     folder: Any = SimpleNamespace(path="models")
     engine: Any = SimpleNamespace(workers=2, name="here")
-    assert prepare_module._announcement(prepared, folder, engine) == (
+    assert prepare_module.describe_study(prepared, folder, engine) == (
         f"steps on own, predictions of the kind {kind}: 7 of 10 models to train on 30 rows, 2 at "
         "once (here); then 4 tests of 50 and 2,000 rows out of 1,000,000, 1 analysed as boards. "
         f"Disk space: {megabytes} MB in models."
