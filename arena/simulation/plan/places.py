@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,7 +68,10 @@ def rows_until(true: FloatArray, errors: FloatArray, n_rows: int, target: RankTa
     """
     order = np.argsort(-true, axis=0, kind="stable")
     scores = np.take_along_axis(true, order, axis=0)
-    ordered_errors = np.take_along_axis(errors, np.broadcast_to(order, errors.shape), axis=0)
+    is_same_order = order.shape[1] == 1
+    ordered_errors = (
+        errors[order[:, 0]] if is_same_order else np.take_along_axis(errors, order, axis=0)
+    )
     largest = np.zeros(errors.shape[1])
     for place in range(target.size):
         after = slice(place + 1 if target.ordered else target.size, None)
@@ -118,24 +123,25 @@ def least_favourable_for(
     return np.asarray(np.sign(gaps) * np.maximum(np.abs(gaps) - needed, 0.0))
 
 
-def share_right(
-    true: FloatArray, errors: FloatArray, target: RankTarget, rng: np.random.Generator
-) -> float:
+def share_right(true: FloatArray, errors: FloatArray, target: RankTarget) -> float:
     """Return how often a target is right for ``(k,)`` true scores with ``(k, E)`` errors.
 
-    Of submissions with equal true scores any order counts as the true one, drawn by chance.
+    Of submissions with equal true scores any order is the true one with the same probability.
+
+    >>> share_right(np.array([0.9, 0.9, 0.2]), np.zeros((3, 1)), RankTarget(1, ordered=True))
+    0.5
     """
-    ties = rng.random(errors.shape)
-    order: IntArray
-    if len(np.unique(true)) == len(true):
-        order = np.argsort(-true)[: target.size, np.newaxis]
-    else:
-        tiled = np.broadcast_to(-true[:, np.newaxis], errors.shape)
-        order = np.lexsort((ties, tiled), axis=0)[: target.size]
     board_order: IntArray = np.argsort(-(true[:, np.newaxis] + errors), axis=0)[: target.size]
+    top = true[board_order]
     if not target.ordered:
-        order, board_order = np.sort(order, axis=0), np.sort(board_order, axis=0)
-    return float((order == board_order).all(axis=0).mean())
+        top = np.sort(top, axis=0)[::-1]
+    best = np.sort(true)[::-1][: target.size]
+    orders = math.perm if target.ordered else math.comb
+    submissions = Counter(true.tolist())
+    true_orders = math.prod(
+        orders(submissions[score], places) for score, places in Counter(best.tolist()).items()
+    )
+    return float((top == best[:, np.newaxis]).all(axis=0).mean()) / true_orders
 
 
 def has_ties(true: FloatArray, target: RankTarget) -> bool:

@@ -332,7 +332,6 @@ def plan_rows(
                 by_prior=by_prior,
                 worst=least_favourable_for(best, errors, target, critical),
                 grid=grid,
-                rng=rng,
             )
             for target in targets_for(len(best), prizes, top)
         ),
@@ -442,7 +441,6 @@ def target_plan(
     by_prior: Sequence[FloatArray],
     worst: FloatArray,
     grid: Sequence[int],
-    rng: np.random.Generator,
 ) -> TargetPlan:
     """Return the plan of a target; ``by_prior`` holds the nonparametric draws first."""
     fresh, n_rows = scenarios.fresh, scenarios.n_rows
@@ -457,7 +455,7 @@ def target_plan(
     for rows in grid:
         scale = float(np.sqrt(n_rows / rows))
         points = [float((needed_rows <= rows).mean()) for needed_rows in until]
-        least = share_right(worst, scale * fresh, target, rng)
+        least = share_right(worst, scale * fresh, target)
         most = max(
             float(np.quantile((needed_rows <= rows).mean(axis=1), 1 - tail / 2))
             for needed_rows in spread

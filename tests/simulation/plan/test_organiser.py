@@ -62,16 +62,18 @@ def test_rows_for_places_are_those_of_boards(target):
             order = np.sort(order, axis=0)
         right = (order == np.arange(target.size)[:, None]).all(axis=0)
         assert (until <= rows).mean() == pytest.approx(right.mean(), abs=1e-9)
-        share = share_right(TRUE, np.sqrt(100 / rows) * errors, target, rng)
+        share = share_right(TRUE, np.sqrt(100 / rows) * errors, target)
         assert share == pytest.approx(right.mean(), abs=1e-9)
 
 
 def test_equal_submissions_take_a_place_by_chance():
     errors = 0.01 * np.random.default_rng(0).normal(size=(4, 4_000))
     true = np.array([0.0, 0.0, 0.0, -9.0])
-    rng = np.random.default_rng(1)
-    assert share_right(true, errors, RankTarget(1, True), rng) == pytest.approx(1 / 3, abs=0.03)
-    assert share_right(true, errors, RankTarget(2, False), rng) == pytest.approx(1 / 3, abs=0.03)
+    assert share_right(true, errors, RankTarget(1, True)) == pytest.approx(1 / 3)
+    assert share_right(true, errors, RankTarget(2, True)) == pytest.approx(1 / 6)
+    assert share_right(true, errors, RankTarget(2, False)) == pytest.approx(1 / 3)
+    assert share_right(-true, errors, RankTarget(2, True)) == pytest.approx(1 / 3)
+    assert share_right(-true, errors, RankTarget(3, False)) == pytest.approx(1 / 3)
     assert has_ties(true, RankTarget(2, False))
     assert not has_ties(true, RankTarget(3, False))
     assert has_ties(true, RankTarget(3, True))

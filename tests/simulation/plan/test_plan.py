@@ -645,7 +645,7 @@ def test_figures_of_a_plan_and_of_its_parts_are_kept():
                 "rows": rows_until(scores[:, None], errors, 50, target)[:4],
                 "least favourable": least_favourable_for(scores, errors, target, 1.5),
                 "right": [
-                    share_right(true, errors, target, np.random.default_rng(1))
+                    share_right(true, errors, target)
                     for true in (scores, scores + 0.01 * np.arange(6) ** 2)
                 ],
                 "ties": has_ties(scores, target),
@@ -886,9 +886,7 @@ def test_a_target_is_planned_like_the_first_place(whole):
     target, grid = RankTarget(2, ordered=True), [50, 100, 400]
     score_scenarios = scenarios([COUNTED], draws=draws, fresh=fresh)
     worst = np.array([3.0, 2.0, 1.0, 0.5])
-    plan_of_target = target_plan(
-        target, score_scenarios, by_prior, worst, grid, np.random.default_rng(5)
-    )
+    plan_of_target = target_plan(target, score_scenarios, by_prior, worst, grid)
     until = [rows_until(own, fresh, 100, target) for own in by_prior]
     some = fresh[:, 30:]
     spread = [
@@ -897,9 +895,7 @@ def test_a_target_is_planned_like_the_first_place(whole):
     for share, rows in zip(plan_of_target.shares, grid, strict=True):
         points = [(own <= rows).mean() for own in until]
         assert (share.nonparametric, share.normal) == tuple(points)
-        again = np.random.default_rng(5)
-        for earlier in grid[: grid.index(rows) + 1]:
-            least = share_right(worst, np.sqrt(100 / earlier) * fresh, target, again)
+        least = share_right(worst, np.sqrt(100 / rows) * fresh, target)
         assert share.low == min(least, *points)
         most = [np.sort([(own <= rows).mean() for own in prior])[39] for prior in spread]
         assert share.high == pytest.approx(max(*most, *points))
@@ -920,15 +916,13 @@ def test_a_target_is_planned_like_the_first_place(whole):
         assert needed_rows.low == np.ceil(low)
         assert whole or np.ceil(low) > min(np.ceil(own[0]) for own in smallest)
         assert needed_rows.high == max(np.ceil(at_worst[place]), needed_rows.low)
-    alone = target_plan(
-        target, score_scenarios, by_prior[:1], worst, grid, np.random.default_rng(5)
-    )
+    alone = target_plan(target, score_scenarios, by_prior[:1], worst, grid)
     assert (
         {need.normal for need in alone.shares}
         == {need.test_rows for need in alone.needed}
         == {None}
     )
-    tied = target_plan(target, score_scenarios, by_prior, worst * 0, grid, rng)
+    tied = target_plan(target, score_scenarios, by_prior, worst * 0, grid)
     assert {need.high for need in tied.needed} == {None}
 
 
