@@ -23,6 +23,8 @@ _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
 _KEPT_DRAWS, _KEPT_BYTES = 4, 2**22
 """Most draws of all rows that are kept, as they are often drawn again, and most bytes of one."""
+_LARGEST_BLOCK = 2**16
+"""Rows whose draws are two bytes each."""
 _ROWS_IN_CACHE = 1_024
 """Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
 
@@ -213,9 +215,17 @@ class Sampler:
 def _counts_of_draws(rng: np.random.Generator, n: int) -> WeightArray | None:
     """Draw n of n with replacement, and count each in a byte; None if a count does not fit.
 
-    The bytes of ten million rows fit into the caches of a processor; counts of bincount do not.
+    Of many, first the number of draws from each block of neighbours is drawn, then these: the draws
+    and the counts of a block fit into a processor's cache.
     """
     counts = np.zeros(n, dtype=np.uint8)
-    np.add.at(counts, rng.integers(0, n, n), np.uint8(1))
+    if n <= _LARGEST_BLOCK:
+        np.add.at(counts, rng.integers(0, n, n), np.uint8(1))
+    else:
+        blocks = [counts[start : start + _LARGEST_BLOCK] for start in range(0, n, _LARGEST_BLOCK)]
+        sizes = np.array([len(block) for block in blocks])
+        for block, draws in zip(blocks, rng.multinomial(n, sizes / n), strict=True):
+            places = rng.integers(0, len(block), draws, dtype=np.uint16)
+            np.add.at(block, places, np.uint8(1))
     is_exact = int(counts.sum(dtype=np.int64)) == n  # a byte that overflows lacks 256
     return counts if is_exact else None

@@ -76,6 +76,25 @@ def test_clusters_stay_whole() -> None:
     assert (weights[first].sum(axis=0) == 10).all()
 
 
+def test_many_rows_are_drawn_by_block_with_the_same_distribution() -> None:
+    n = 2**16 + 3
+    weights = draw_resamples(n, 30, seed=0).weights
+    assert (weights.sum(axis=0, dtype=np.int64) == n).all()
+    assert weights[[0, 2**16 - 1, 2**16, n - 1]].any(axis=1).all()
+    for rows in (slice(2**16), slice(2**15, 2**16), slice(2**16, None)):
+        size = len(weights[rows])
+        sums = weights[rows].sum(axis=0, dtype=np.int64)
+        deviation = np.sqrt(size * (1 - size / n))
+        assert abs(sums.mean() - size) < 4 * deviation / np.sqrt(30)
+        assert 0.6 < sums.std() / deviation < 1.4
+    times_drawn = np.bincount(weights.ravel())[:5] / weights.size
+    np.testing.assert_allclose(times_drawn, np.exp(-1) / np.array([1, 1, 2, 6, 24]), atol=1e-3)
+    few = draw_resamples(2**16, 1, seed=0).weights[:, 0]
+    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0,)))
+    places = rng.integers(0, 2**16, 2**16)
+    assert (few == np.bincount(places, minlength=2**16)).all()
+
+
 @pytest.mark.parametrize("unit", ["rows", "strata", "clusters"])
 def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(unit: str) -> None:
     n = 300
