@@ -301,7 +301,7 @@ class Releaser:
                 self._put_in_cache(together[position], self._compare(read[position : position + 1]))
         self._cache.move_to_end(other)
         held = self._cache[other]
-        if compared.values is not None and held.values is None and held.block is not None:
+        if compared.values is not None and held.block is not None:
             held = self._cache[other] = self._compare(held.block)  # improved, and was not compared
         if compared.values is not None and held.values is not None:
             return standard_error_of_mean(compared.values - held.values, self.clusters)

@@ -69,7 +69,7 @@ def atomic_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
             yield path
         except BaseException:
             for file in path.iterdir():
-                shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
             raise
         return
     partial = path.with_name(f"{path.name}.part")

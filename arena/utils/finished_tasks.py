@@ -214,4 +214,4 @@ def where_kept() -> Path | None:
     >>> where_kept() is None
     True
     """
-    return _kept_in[-1] if _kept_in else None
+    return next(iter(_kept_in), None)

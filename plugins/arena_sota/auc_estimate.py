@@ -22,7 +22,7 @@ def estimate_auc_sota(
     rho: float = 0.0,
     target: Target = "mean",
     level: float = DEFAULT_LEVEL,
-    repetitions: int = 400,
+    repetitions: int,
 ) -> SotaEstimate:
     """Estimate the true AUC of the best submission from the scores of a board alone.
 

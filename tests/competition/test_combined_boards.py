@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from arena.competition.exports.verify import verify_bundle
+from arena.competition.record.combined_boards import combined_metrics
+from arena.config import Settings
 from arena.errors import InputError, UsageError
 from arena.scoring.score import score
+from arena.types import PredictionKind, Solution, Target
 from arena.utils.parallel import NoProgress
 from scenario import MANAGER, N_ROWS, SOLUTION, Scenario
 
@@ -59,6 +64,62 @@ def test_a_board_that_cannot_be_computed_is_refused_at_once(
     scenario.configure(board={"x": board})
     with pytest.raises(InputError, match=refusal):
         scenario.reopen()
+
+
+ONE_SCORE = (
+    "there is one score, so nothing to combine: name several metrics in columns, or a column of "
+    "tasks in [data] tasks before the competition is created."
+)
+TWO = ["accuracy", "f1"]
+
+
+def test_what_cannot_be_combined_is_told_in_sentences() -> None:
+    """Both kinds of boards, over tasks and not, know the names that their weights may have."""
+    with_tasks = organ_solution()
+    without = replace(with_tasks, tasks=None, task_names=())
+    for solution, board, refusal in (
+        (without, {}, ONE_SCORE),
+        (with_tasks, {"tasks": False}, ONE_SCORE),
+        (with_tasks, {"columns": ["f1", "f1()"]}, "f1 and f1() are the same metric: name it once."),
+        (
+            with_tasks,
+            {"weights": {"heart": 2}},
+            "There is no metric or task 'heart' to weight: accuracy, liver, lung.",
+        ),
+        (
+            with_tasks,
+            {"columns": TWO, "tasks": False, "weights": {"lung": 2}},
+            "There is no metric or task 'lung' to weight: accuracy, f1.",
+        ),
+        (with_tasks, {"columns": TWO, "weights": {"lung": 2, "f1": 3}}, None),
+        (without, {"columns": TWO, "weights": {"f1": 3}}, None),
+        (with_tasks, {}, None),
+    ):
+        asked = {"metric": {"name": "accuracy"}, "board": {"x": board}}
+        settings = Settings.model_validate(asked)
+        if refusal is None:
+            assert [*combined_metrics(settings, solution, MANAGER)] == ["x"]
+            continue
+        with pytest.raises(InputError) as refused:
+            combined_metrics(settings, solution, MANAGER)
+        assert str(refused.value).endswith(refusal)
+        assert "[board.x]" in str(refused.value)
+
+
+def organ_solution() -> Solution:
+    """Return the labels of four rows, two of each organ."""
+    return Solution(
+        id_column="id",
+        targets=(Target("y", ("no", "yes")),),
+        columns=("y",),
+        kind=PredictionKind.LABEL,
+        ids=pa.array([*"abcd"]),
+        truth=np.array([0, 1, 0, 1]),
+        usage=np.ones(4, dtype=np.uint8),
+        sha256="",
+        tasks=np.array([0, 0, 1, 1]),
+        task_names=("liver", "lung"),
+    )
 
 
 @pytest.mark.slow

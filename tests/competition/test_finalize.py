@@ -201,6 +201,10 @@ def test_an_export_is_the_same_bytes_and_can_be_verified(
         competition.export(tmp_path / "second")
         with pytest.raises(InputError, match="not empty"):
             competition.export(tmp_path / "second")
+        competition.submit(scenario.file(4), "four")
+        assert competition.as_finalized() is None
+        competition.finalize()
+        assert competition.as_finalized() is not None
     names = sorted(str(p.relative_to(tmp_path / "first")) for p in (tmp_path / "first").rglob("*"))
     for name in names:
         first, two = tmp_path / "first" / name, tmp_path / "second" / name

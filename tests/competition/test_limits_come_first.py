@@ -367,6 +367,11 @@ def test_what_a_metric_refuses_is_final_and_a_new_name_is_on_record(
         (failed,) = (event.payload for event in events if event.kind == "submission failed")
     assert [payload["team"] for payload in payloads] == ["a", "a", "a", "b", "b"]
     assert [payload.get("stored_as") for payload in payloads] == [None, None, None, "a", "a"]
+    first_payload = {**payloads[0], "facts": {}, "faults": [], "sha256": ""}
+    assert first_payload == {  # no field that may be left out, and every other
+        "facts": {}, "faults": [], "file": "4-0.csv", "released": None, "sha256": "",
+        "status": "rejected", "submission": 1, "team": "a",
+    }  # fmt: skip
     reported = [number for number, payload in enumerate(payloads, 1) if "for_organiser" in payload]
     assert reported == [2]
     assert (failed["team"], failed["file"]) == ("a", "0-0.csv")

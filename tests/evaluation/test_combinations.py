@@ -263,11 +263,29 @@ def test_what_cannot_be_combined_is_refused_in_a_sentence() -> None:
     metric = combined(("mcc", "accuracy"), "geometric", {}, data, by_task=False)
     with pytest.raises(MetricError, match="needs scores above 0"):
         metric.score(data.truth, 1.0 - data.truth)
+    for worst, expected in ((0.01, 0.1), (0.0, None)):  # the root of 0.01 x 1
+        scores = np.array([[worst], [1.0]])
+        if expected is not None:
+            assert metric.combine(scores) == pytest.approx(expected)
+            continue
+        with pytest.raises(MetricError, match="needs scores above 0"):
+            metric.combine(scores)
     truth = {"id": [1, 2], "y": [0, 1]}
     with pytest.raises(UsageError, match="only one score to combine"):
         score(truth, {"a": [0.1, 0.2]}, metric="roc_auc", combine="mean")
     with pytest.raises(UsageError, match="named twice"):
         score(truth, {"a": [0.1, 0.2]}, metric=["roc_auc", "roc_auc"])
+
+
+def test_kinds_that_serve_all_metrics_are_in_the_order_of_the_metrics_and_of_detail() -> None:
+    for names, kinds in (
+        (("accuracy",), ["label", "class probabilities", "probability"]),
+        (("roc_auc",), ["score", "class probabilities", "probability"]),
+        (("roc_auc", "accuracy"), ["class probabilities", "probability"]),
+        (("rmse", "mae"), ["value"]),
+    ):
+        served = common_kind([METRICS.resolve(name) for name in names])
+        assert [kind.value for kind in served] == kinds
 
 
 SERVED = {

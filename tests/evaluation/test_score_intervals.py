@@ -173,6 +173,23 @@ class Narrowed(Doubled):
         return MetricTraits(row_range=(0.0, 2.0), score_range=(0.5, 1.5))
 
 
+@dataclass(frozen=True)
+class OfLosses(Doubled):
+    """The best score is 1, of losses of 0; a loss of 1 has the score 0, which is no end."""
+
+    def from_mean(self, mean):
+        return 1 - mean
+
+    @property
+    def traits(self):
+        return MetricTraits(score_range=(-np.inf, 1.0))
+
+
+def test_an_end_of_the_scores_that_is_none_of_row_values_does_not_bound_them(study_of):
+    study = study_of(OfLosses(), np.zeros(50, int), np.arange(50)[np.newaxis] % 2)
+    assert score_errors(study).score_range == (-np.inf, 1.0)
+
+
 def test_the_range_of_row_values_narrows_that_of_scores():
     assert range_of(Doubled()) == UNBOUNDED
     assert range_of(Falling()) == (pytest.approx(1 - np.sqrt(2)), 1.0)

@@ -59,23 +59,24 @@ def test_names_that_differ_in_form_only_are_one_team(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "said", "shown"),
     [
-        ("x" * 101 + ".csv", "101 characters"),
-        ("a\nb.csv", "control characters"),
-        ("a\x1b[2J.csv", "control characters"),
-        (" .csv", "empty"),
-        (os.fsdecode(b"\xff\xfe.csv"), "control characters"),
+        ("x" * 101 + ".csv", "101 characters", "x" * 99 + "…"),
+        ("a\nb.csv", "control characters", "a\\nb"),
+        ("a\x1b[2J.csv", "control characters", "a\\x1b[2J"),
+        (" .csv", "empty", "(no name)"),
+        (os.fsdecode(b"\xff\xfe.csv"), "control characters", "\\udcff\\udcfe"),
     ],
     ids=["long", "newline", "escape", "empty", "no-utf8"],
 )
-def test_impossible_team_is_a_fault(tmp_path: Path, name: str, said: str) -> None:
+def test_impossible_team_is_a_fault(tmp_path: Path, name: str, said: str, shown: str) -> None:
     try:
         _touch(tmp_path, name)
     except OSError:
         pytest.skip("this file system refuses the name itself")
     (file,) = find_submissions([tmp_path])
     assert said in file.faults[0].message
+    assert file.team == shown
     for text in (file.team, file.name, file.faults[0].message):
         assert text.isprintable()
         text.encode()

@@ -43,6 +43,46 @@ TEXTS = [
 ]
 
 
+class Probed:
+    """Remembers the predictions that it scores."""
+
+    name = "probed"
+    greater_is_better = True
+
+    def __init__(self, kind: PredictionKind) -> None:
+        self.prediction, self.probes = kind, list[npt.NDArray[Any]]()
+
+    def score(self, truth: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> float:
+        self.probes.append(prediction.copy())
+        return 0.5
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "shape", "constant"),
+    [
+        (LABELS, 3, (4,), [None, 0, 1, 2]),
+        (VALUES, 0, (4,), [None, None, None]),
+        (PredictionKind.SCORE, 2, (4,), [None, 0, 1]),
+        (PredictionKind.PROBABILITY, 2, (4,), [None, 0, 1]),
+        (PredictionKind.PROBABILITY, 3, (4, 3), [None, 0, 1]),
+        (PredictionKind.CLASS_PROBABILITIES, 2, (4,), [None, 0, 1]),
+        (PredictionKind.CLASS_PROBABILITIES, 3, (4, 3), [None]),
+    ],
+)
+def test_probes_have_the_shape_of_a_submission(
+    kind: PredictionKind, n_classes: int, shape: tuple[int, ...], constant: list[float | None]
+) -> None:
+    metric = Probed(kind)
+    assert is_defined_on(metric, np.array([0, 1, 2, 1]), kind, n_classes)
+    assert [probe.shape for probe in metric.probes] == [shape] * len(constant)
+    for probe, value in zip(metric.probes, constant, strict=True):
+        assert len(np.unique(probe)) > 1 if value is None else (probe == value).all()
+    if shape == (4,) and n_classes == 2:
+        assert metric.probes[0].tolist() == np.random.default_rng(0).random(4).tolist()
+    elif shape == (4, 3):
+        assert metric.probes[0].sum(axis=1) == pytest.approx(1)
+
+
 def _metrics() -> Iterator[tuple[Metric, int]]:
     """Yield every metric with a number of classes, 0 for numbers."""
     for metric in all_metrics():

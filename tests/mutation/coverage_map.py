@@ -166,8 +166,8 @@ class CoverageMap:
         tests = self.tests[module].get(name, set())
         if tests and name not in statements.at_import:
             return tests
-        mirror = f"/test_{Path(module).stem}.py"
-        of_mirror = {test for test in self.seconds if mirror in test}
+        mirrors = f"/test_{Path(module).stem}.py", f"/test_{Path(module).stem}_"
+        of_mirror = {test for test in self.seconds if any(mirror in test for mirror in mirrors)}
         return tests | of_mirror | self._of_scope(module, statements.scope_of[line], depth=3)
 
     @cache  # noqa: B019 - one map lives as long as the program

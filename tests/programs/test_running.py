@@ -208,6 +208,9 @@ def test_the_last_check_of_a_sandbox_is_that_of_its_versions(tmp_path: Path) -> 
     assert last_check("podman", versions) is None
     path = tmp_path / "of" / "runner" / "checked-podman-a-b-.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    document = record_check("podman(a=b)", versions, [])
+    assert last_check("podman(a=b)", versions) == document
     path.write_text("{")
     assert last_check("podman(a=b)", versions) is None
 

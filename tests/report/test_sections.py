@@ -45,6 +45,7 @@ from event_records import event_of
         ((True, 0.0, None), ("identical", "none")),
         ((False, 0.9, 0.999), ("nearly identical", "correlation 0.999000")),
         ((False, 0.5, 0.999), ("nearly identical", "50.0% of the predictions differ")),
+        ((False, 0.75, 0.999), ("nearly identical", "75.0% of the predictions differ")),
         ((False, 0.9, None), ("nearly identical", "90.0% of the predictions differ")),
     ],
 )

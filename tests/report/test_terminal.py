@@ -152,6 +152,14 @@ def test_a_text_is_wrapped_down_to_24_columns_before_it_is_left_out(
     assert sum("word" in line for line in lines) == lines_of_text
 
 
+def test_texts_of_more_rows_than_are_wrapped_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.report.terminal.ROWS_OF_RICH", 2)
+    for rows, lines_of_text in ((2, 4), (3, 0)):
+        table = Table("", ("said",), (("word " * 6 + "worded",),) * rows)
+        lines = lines_of(29, lambda out, table=table: print_table(table, out))
+        assert sum("word" in line for line in lines) == lines_of_text
+
+
 def test_a_report_is_printed_in_its_order() -> None:
     board = Board("b", "The board", "By score.", (Column("team", "", ("owls",)),))
     section = Section("Part", "One.\n\nTwo\nlines.", (FIGURES,))

@@ -51,10 +51,10 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
 
 
 def test_version_2_limits_a_group(tmp_path: Path, kernel: Callable[[str, str], None]) -> None:
-    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/user/shell\n")
+    kernel("30 20 0:5 / {}/v2 rw - cgroup2 cgroup2 rw\n", "0::/user/she:ll\n")
     level(tmp_path / "v2", handed_down="memory")
     level(tmp_path / "v2" / "user", handed_down="cpu memory pids")
-    level(tmp_path / "v2" / "user" / "shell")
+    level(tmp_path / "v2" / "user" / "she:ll")
     group = groups.new_group()
     assert group is not None
     folder = write(group.folders["memory"], memory__swap__max="max")

@@ -96,6 +96,11 @@ def test_a_report_says_how_a_program_ended(
     assert watched(report, disk_is_full=disk_is_full)[0] is end
 
 
+def test_nothing_is_observed_before_a_program_runs() -> None:
+    watch = Watch(BOX, None, log_pipe=0, disk_is_full=lambda: False)
+    assert (watch.log, watch.peak, watch.seconds, watch.cpu_seconds) == (b"", 0, 0.0, 0.0)
+
+
 def test_a_program_may_run_as_long_as_its_limit(watched: Watched) -> None:
     # It starts at 100 s, is looked at after 2 s, which is its limit, and after 2.25 s.
     end, watch = watched(times=(100.0, 102.0, 102.25, 102.5), ended=False)

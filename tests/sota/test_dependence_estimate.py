@@ -281,6 +281,18 @@ def test_sections_and_charts():
     names = [chart.name for chart in first.charts]
     assert names == ["scores-and-worth", "another-board", "best-score-by-luck"]
     assert list(provide_report_sections(SimpleNamespace(findings=()))) == []
+    estimate = finding.details.estimate
+    few = estimate.observed[:10]
+    for performances, observed, names_of_charts in (
+        (estimate.performances, few[:9], names[2:]),  # too few for a histogram
+        (few + 0.01, few, names),
+        (few + 0.9e-9, few, names[1:]),  # nothing was shrunk
+        (few[:9], few, names),
+    ):
+        changed = replace(estimate, performances=performances, observed=observed)
+        other = replace(finding, details=replace(finding.details, estimate=changed))
+        section, _ = provide_report_sections(SimpleNamespace(findings=(other,), seed=3))
+        assert [chart.name for chart in section.charts] == names_of_charts
 
 
 @pytest.mark.slow

@@ -192,6 +192,24 @@ def test_posterior_agrees_with_drawing():
     )
 
 
+def test_what_has_no_posterior_is_told_in_a_sentence():
+    for scores, classes, given, words in (
+        ([0.9, 0.8], 1, {}, "There must be at least two classes."),
+        ([0.9, 0.5], 2, {}, "A posterior needs at least two scores above guessing."),
+        ([0.9, 0.8], 2, {"epsilon": 0.0}, "Epsilon must be above 0."),
+        ([0.9, 0.8], 2, {"epsilon": np.nan}, "Epsilon must be above 0."),
+        (
+            [0.9, 0.8],
+            2,
+            {"prior": np.zeros_like},
+            "The prior allows no performance whose best score is within epsilon of the observed.",
+        ),
+    ):
+        with pytest.raises(UsageError) as refused:
+            best_posterior(scores, 20, classes, **given)
+        assert str(refused.value) == words
+
+
 @pytest.mark.slow
 def test_posterior_takes_a_prior():
     scores = np.array([0.8, 0.78, 0.76, 0.7])
@@ -254,9 +272,9 @@ def test_single_rows_that_are_no_scores_are_left_out_and_named(tmp_path):
 
 def test_percentages_are_divided_by_100_if_asked(tmp_path):
     path = tmp_path / "board.csv"
-    path.write_text("name,win_rate\na,55.12\nb,7%\nc,100\n")
+    path.write_text("name,win_rate\na,55.12\nb,7%\nc,100\nd,0\n")
     shown_scores = read_scores(path, "win_rate", percent=True)
-    assert shown_scores.values.tolist() == [0.5512, 0.07, 1.0]
+    assert shown_scores.values.tolist() == [0.5512, 0.07, 1.0, 0.0]
     assert shown_scores.decimals == 4
     with pytest.raises(InputError, match="row 2, .*: 55.12 is not .* 0 and 1.* pass --percent"):
         read_scores(path, "win_rate")

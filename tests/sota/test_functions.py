@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ def test_the_best_of_two_coins_thrown_twice() -> None:
         1.0: 1.0,
     }
     assert {share: best.quantile(share) for share in shares} == shares
+    rounded = replace(best, cumulative=best.cumulative * (1 - 1e-12))  # its end is below 1
+    assert rounded.quantile(1.0) == 1.0
     assert best.interval(0.5) == (0.5, 1.0)  # at 1/4 and 3/4
     assert best.mean == pytest.approx(0.5 * 1 / 2 + 7 / 16)
     assert best.bias == pytest.approx(0.5 * 1 / 2 + 7 / 16 - 0.5)

@@ -252,6 +252,18 @@ def test_two_submissions_that_count_are_enough(monkeypatch: pytest.MonkeyPatch) 
         [0, 1],
         [0, 1],
     )
+    records.append(SimpleNamespace(team="c", submission=3))
+    scores = {"public": np.array([1.0, np.nan, 1.0]), "private": np.ones(3)}
+    monkeypatch.setattr(
+        stored_study,
+        "_study",
+        lambda state, records, split: SimpleNamespace(scores=scores[split]),
+    )
+    # A submission whose score one of the splits lacks is in neither study.
+    assert stored_study.studies_of_splits(state, ("public", "private"), every=True) == (
+        [0, 2],
+        [0, 2],
+    )
     monkeypatch.setattr(
         stored_study, "final_document", lambda state: {"standings": [{"submission": 1}]}
     )

@@ -18,6 +18,7 @@ from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.interfaces import PredictionBlocks
 from arena.store import Incoming, Store, submissions
+from arena.store.solutions import insert_solution, tables_digest
 from arena.types import Fault, PredictionKind, Solution, Target
 from thinned import examples
 
@@ -68,6 +69,40 @@ def test_solution_of_numbers_comes_back_equal(solution: Solution, several: bool)
         store.put_solution(numbers)
         store._solutions.clear()
         _assert_equal(store.solution(), numbers)
+
+
+EDITS_OF_A_SOLUTION = (
+    *(
+        f"UPDATE {table} SET {column} = {value} WHERE position = 0"  # noqa: S608
+        for table, values in {
+            "solution_rows": {"id": "'other'", "usage": "2", "cluster": "9"},
+            "labels": {"value": "9", "target": "1"},
+            "solution_extra": {"value": "9", "name": "'other'"},
+            "solution_soft_labels": {"value": "9", "class": "9"},
+        }.items()
+        for column, value in {**values, "position": "9"}.items()
+    ),
+    "UPDATE solution_rows SET task = 'lung' WHERE position = 1",
+)
+
+
+def test_every_cell_of_a_solution_counts_in_its_digest(solution: Solution) -> None:
+    """It has no tasks at first, and soft labels, which are read after them."""
+    soft_labels = np.linspace(0.0, 1.0, 15).reshape(5, 3)
+    with Store.open() as store, store.database.transaction() as cursor:
+        insert_solution(
+            cursor,
+            1,
+            solution=replace(solution, extra={"age": np.arange(5.0)}, soft_labels=soft_labels),
+            metric=None,
+            stored=datetime(2026, 1, 1),
+        )
+        before = tables_digest(cursor, 1, b"key")
+        for edit in EDITS_OF_A_SOLUTION:
+            cursor.execute(edit)
+            after = tables_digest(cursor, 1, b"key")
+            assert before != after, edit
+            before = after
 
 
 def test_equal_solution_is_put_once_and_another_is_refused(

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.store import Incoming, Store
+from arena.store.audit import Recorded
 from arena.store.digests import document_digest
-from arena.store.events import TimeCheck, canonical_json
+from arena.store.events import PROGRAM_RECEIVED, TimeCheck, canonical_json
 from event_records import event_of
 from thinned import examples
 
@@ -71,6 +72,35 @@ def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Sto
             transaction.take_place("a", None, None)
             transaction.append_event(kind, "host", {}, TIME)
     assert store.audit() == ()
+
+
+def test_counts_of_submissions_grow_by_one_and_programs_return_theirs() -> None:
+    """Each event: its kind, whether it is about a program, and the count it records."""
+    recorded = Recorded()
+    for sequence, (kind, program, used) in enumerate(
+        (
+            ("submission", False, 1), (PROGRAM_RECEIVED, True, 2), ("program set aside", True, 1),
+            ("program scored", True, 1), ("repair", False, 7), ("submission", False, 3),
+        ),
+        start=1,
+    ):  # fmt: skip
+        payload = {
+            "facts": {"places": [["ant", "total", used]]},
+            **({"program": 1} if program else {}),
+        }
+        recorded.add(event_of(sequence, kind, payload))
+    # What is scored could only have returned the place once more, to 0. A repair counts nothing.
+    assert recorded.jumps == [
+        "The count of submissions of the team ant (total) was changed before event 4 (program "
+        "scored, 2026-03-01T12:00:00): that event recorded 1, and event 3 1.",
+        "The count of submissions of the team ant (total) was changed before event 6 (submission, "
+        "2026-03-01T12:00:00): that event recorded 3, and event 4 1.",
+    ]
+    recorded.add(event_of(7, "submission", {"facts": {"places": [["bee", "2026-03-01", 2]]}}))
+    assert recorded.jumps[2:] == [
+        "The count of submissions of the team bee (on 2026-03-01) was changed before event 7 "
+        "(submission, 2026-03-01T12:00:00): that event recorded 2, and none was recorded before."
+    ]
 
 
 def test_the_audit_tells_a_changed_time_from_that_of_the_event(

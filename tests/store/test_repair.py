@@ -408,6 +408,15 @@ def test_a_log_is_cut_where_the_damage_is_named_or_else_where_it_begins(
         cut_log(path, damage)
 
 
+def test_the_log_of_a_database_that_cannot_be_opened_is_not_cut(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"no database" * 1_000)
+    log_of(path).write_bytes(b"x" * 100)
+    with pytest.raises(StoreFormatError, match="cannot be opened without its write-ahead log eit"):
+        cut_log(path, "it is damaged at byte position 40")
+    assert log_of(path).stat().st_size == 100
+
+
 def test_submissions_that_the_database_lacks_are_entered_as_lost(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with Store.open(path) as store:

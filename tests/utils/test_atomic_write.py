@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,17 @@ def test_a_file_has_its_mode_and_its_old_content_until_it_is_whole(
         atomic_write(file, b"new", mode)
     assert file.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_is_made_with_those_above_it_and_its_mode(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        for name, modes, expected in (("public", (), 0o755), ("private", (0o700,), 0o700)):
+            with atomic_folder(tmp_path / "above" / name, *modes):
+                pass
+            assert stat.S_IMODE((tmp_path / "above" / name).stat().st_mode) == expected
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.parametrize("exists", [False, True])
