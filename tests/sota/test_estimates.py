@@ -198,12 +198,6 @@ def test_what_has_no_posterior_is_told_in_a_sentence():
         ([0.9, 0.5], 2, {}, "A posterior needs at least two scores above guessing."),
         ([0.9, 0.8], 2, {"epsilon": 0.0}, "Epsilon must be above 0."),
         ([0.9, 0.8], 2, {"epsilon": np.nan}, "Epsilon must be above 0."),
-        (
-            [0.9, 0.8],
-            2,
-            {"prior": np.zeros_like},
-            "The prior allows no performance whose best score is within epsilon of the observed.",
-        ),
     ):
         with pytest.raises(UsageError) as refused:
             best_posterior(scores, 20, classes, **given)
