@@ -325,9 +325,15 @@ class Client:
         """Choose whether an e-mail says that a file that one sent has its result."""
         self._once("PUT", "/result-mail", {"wanted": wanted})
 
-    def select(self, submissions: Sequence[int]) -> responses.RequestState:
-        """Choose the team's final submissions by their numbers."""
-        return self._json("PUT", "/selection", body={"submissions": list(submissions)})
+    def select(
+        self, submissions: Sequence[int], *, phase: str | None = None
+    ) -> responses.RequestState:
+        """Choose the team's final submissions of a phase by their numbers.
+
+        ``phase``: in which none is chosen, where several are open and ``submissions`` is empty.
+        """
+        body = {"submissions": list(submissions), **({} if phase is None else {"phase": phase})}
+        return self._json("PUT", "/selection", body=body)
 
     def _json(
         self,

@@ -304,7 +304,9 @@ class PrivateRow(TypedDict):
     rank_median: float | None
     win_rate: float | None
     public_score: NotRequired[float | None]
+    """What the mechanism released for the submission."""
     public_rank: NotRequired[int | None]
+    """The rank of the team on the public board."""
     n_submissions: NotRequired[int]
     baseline: NotRequired[bool]
     brackets: NotRequired[dict[str, ColumnsInBracket]]

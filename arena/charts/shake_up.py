@@ -80,7 +80,10 @@ def shake_up_chart(
     last = max([2, *(rank for _, *ranks in both for rank in ranks)])
     place = {
         channel: quantitative(
-            name, f"{name} rank", scale=rank_scale(last, reverse=reverse), axis=whole_axis(last)
+            name,
+            f"rank on {name} rows",
+            scale=rank_scale(last, reverse=reverse),
+            axis=whole_axis(last),
         )
         for channel, name, reverse in (("x", "public", False), ("y", "private", True))
     }

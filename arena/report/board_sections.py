@@ -200,7 +200,7 @@ def _shake_up(result: ScoreResult) -> Iterator[Section]:
     charts = _chart(
         result,
         "shake-up",
-        "Public rank against private rank",
+        f"Rank on the public {words.rows} against rank on the private ones",
         f"One point per {words.team}: its rank on the public {words.rows} and on the private "
         "ones; on the dashed line both are the same, and above it are those who rose.",
     )

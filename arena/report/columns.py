@@ -112,14 +112,18 @@ RANKED_COLUMNS = (
         compares=True,
     ),
     StandingColumn(
-        "public score",
+        "score on public {words.rows}",
         ("public_score",),
         None,
         "The same {words.submission} on the public {words.rows}.",
         10,
     ),
     StandingColumn(
-        "public rank", ("public_rank",), plain, "Its rank by that score.", compares=True
+        "rank on public {words.rows}",
+        ("public_rank",),
+        plain,
+        "Its rank by that score.",
+        compares=True,
     ),
 )
 """The columns of a ranked board, in order."""
@@ -129,7 +133,7 @@ def ranked_columns(m: int) -> tuple[StandingColumn, ...]:
     """Return the columns of a ranked board of m teams.
 
     >>> [column.title for column in ranked_columns(1)]
-    ['rank', '{words.team}', 'score', 'score interval', 'public score']
+    ['rank', '{words.team}', 'score', 'score interval', 'score on public {words.rows}']
     """
     return tuple(
         ranked_column for ranked_column in RANKED_COLUMNS if m > 1 or not ranked_column.compares

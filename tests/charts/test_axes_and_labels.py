@@ -343,12 +343,12 @@ def test_a_shake_up_has_a_point_for_every_team_with_both_ranks() -> None:
     assert (x["scale"]["domain"], x["scale"]["reverse"], x["title"]) == (
         [1, 3],
         False,
-        "public rank",
+        "rank on public rows",
     )
     assert (y["scale"]["domain"], y["scale"]["reverse"], y["title"]) == (
         [1, 3],
         True,
-        "private rank",
+        "rank on private rows",
     )
     assert points["mark"] == {"type": "point", "filled": True, "size": 60, "opacity": 0.85}
     assert (chart["width"], chart["height"]) == (640, 480)

@@ -126,10 +126,11 @@ def test_a_table_that_goes_on_to_the_right_says_so(narrow: Visit) -> None:
 
 def test_sorting(visit: Visit) -> None:
     ranked = visit.teams()
-    header = visit.page.locator("#table-board thead th", has_text="public rank")
+    header = visit.page.locator("#table-board thead th", has_text="rank on public rows")
     header.locator("button").click()
     assert header.get_attribute("aria-sort") == "ascending"
-    column = visit.page.locator("#table-board thead th").all_text_contents().index("public rank")
+    titles = visit.page.locator("#table-board thead th").all_text_contents()
+    column = titles.index("rank on public rows")
     cells = visit.page.locator(f"#table-board tbody td:nth-child({column + 1})")
     ranks = [int(text) for text in cells.all_text_contents()]
     assert ranks == sorted(ranks)

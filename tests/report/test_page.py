@@ -378,7 +378,7 @@ def test_a_board_of_one_team_compares_nothing() -> None:
     board = score(solution, {"a": np.arange(40) / 40}, metric="roc_auc", resamples=20)
     assert board_sections(board) == []
     titles = [column.title for column in private_board(board).columns]
-    assert titles == ["rank", "team", "score", "score interval", "public score"]
+    assert titles == ["rank", "team", "score", "score interval", "score on public rows"]
     report = board_report(board, PluginManager())
     assert report.verdicts == (
         "a has roc_auc 0.5500.",

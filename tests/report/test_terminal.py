@@ -234,13 +234,13 @@ def test_a_wider_terminal_shows_further_columns_of_a_board_in_this_order() -> No
     board = ranked_board(crowded(2).standings, BoardDisplay(), TEAMS, caption="")
     assert left_out_last(board.columns) == [
         "rank", "team", "score", "rank interval", "tier", "score interval", "prize share",
-        "bootstrap rank range", "win rate", "public score",
+        "bootstrap rank range", "win rate", "score on public rows",
     ]  # fmt: skip
     hidden = [column.title for column in board.columns if column.importance is None]
-    assert hidden == ["public rank"]
+    assert hidden == ["rank on public rows"]
     single = ranked_board(crowded(2).standings[:1], BoardDisplay(), TEAMS, caption="")
     assert [column.title for column in single.columns] == [
-        "rank", "team", "score", "score interval", "public score"
+        "rank", "team", "score", "score interval", "score on public rows"
     ]  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_submit_from_python_and_the_command_line(live: Live, file: Path, tmp_pat
     founder = arena.Client(live.url, web.token(web.person("Bo")))
     assert founder.join("Bees")["name"] == founder.team()["name"] == "Bees"
     for name in ("Moths", "Bees", "Ants"):
-        with pytest.raises(RefusedRequestError, match="You are in the team Bees already"):
+        with pytest.raises(RefusedRequestError, match="Bees already. To join another"):
             founder.join(name)
 
     (tmp_path / "token").write_text(token + "\n")

@@ -154,6 +154,13 @@ CALLS: dict[type[Client], list[Case]] = {
             [("PUT", "/selection", {"submissions": [1, 2]})],
             ANY,
         ),
+        (
+            "select",
+            {"submissions": (), "phase": "dev"},
+            [ANY],
+            [("PUT", "/selection", {"submissions": [], "phase": "dev"})],
+            ANY,
+        ),
     ],
     OrganiserClient: [
         ("health", {}, [SEEN], [("GET", "/admin/health", None)], SEEN),

@@ -83,11 +83,22 @@ def test_choices_of_several_phases_are_saved_as_the_page_shows_them(web: WebSite
 
     assert chosen(1, 3) == []
     assert chosen(1, 4) == [("final", [4])]
-    assert chosen() == [("dev", []), ("final", [])]
+    by_program = {"submissions": [], "phase": "dev"}
+    program = web.program(web.token(ada))
+    assert program.put(f"{API}/selection", json=by_program).status_code == 202
+    assert chosen(3) == [("dev", []), ("dev", [])]
     page = browser.post(f"/{NAME}/selection", data={"submission": ["1", "2", "3"]})
     assert (page.status_code, "Choose at most 1 submission." in page.text) == (422, True)
     page = browser.post(f"/{NAME}/selection", data={"submission": ["1", "3", "5"]})
     assert "Submission 5 is not an accepted submission" in page.text
+    for body, said in (
+        ({"submissions": []}, "Several phases are open. Name one of them: dev, final."),
+        (
+            {"submissions": [], "phase": "x"},
+            "There is no such phase. Choose one of these: dev, final.",
+        ),
+    ):
+        assert program.put(f"{API}/selection", json=body).json()["detail"] == said
     more = "More are chosen, since teams were merged"
     for selected, is_said in (((1, 3), False), ((1, 2, 3), True), ((1, 3, 4), False)):
         web.scorer.publisher.publish(teams=[TeamFacts("Ants", selected=selected)])

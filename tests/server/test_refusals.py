@@ -139,7 +139,8 @@ MEMBER: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("GET", "/requests/0", {}, 404, "Your team has no such request."),
     ("DELETE", "/team/requests", {}, 404, "There is no such request any more."),
     ("GET", "/nothing", {}, 404, "There is no"),
-    ("POST", "/join", {"json": {"team": "Bees"}}, 422, "You are in the team Ants already"),
+    ("POST", "/join", {"json": {"team": "Bees"}}, 422,
+     "You are in the team Ants already. To join another one, leave it or ask for a merge"),
 ]  # fmt: skip
 
 ORGANISER: list[tuple[str, str, dict[str, Any], int, str]] = [

@@ -192,6 +192,7 @@ def test_every_way_to_submit_or_select_is_here() -> None:
             "submit",
             "select",
             "select_in_phases",
+            "select_by_number",
             "withdraw_submission",
             "validate_file",
         }

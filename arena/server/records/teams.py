@@ -217,10 +217,7 @@ class Teams(People):
         """Raise RefusedError if an account is in a team of a competition."""
         current = self.team_of(competition, account)
         if current is not None:
-            raise RefusedError(
-                "You are in the team {name} already. Ask the organiser to merge the teams.",
-                name=current.name,
-            )
+            raise RefusedError("You are in the team {name} already.", name=current.name)
 
     def leave_team(self, team: str, account: str, *, counts: bool) -> None:
         """Remove an account from a team; ``counts``: it may then create no team of its own.

@@ -147,7 +147,13 @@ def check_phase(call: Call, phase: str, time: datetime) -> None:
     facts = call.competition.facts
     names = open_phases(call, time)
     rows_decide = facts.programs is None and are_rounds(facts, names)
-    if not phase and len(names) > 1 and not rows_decide:
+    if not phase and not rows_decide:
+        _check_single_phase(names)
+
+
+def _check_single_phase(names: Sequence[str]) -> None:
+    """Refuse a request that names no phase while several are open: 422."""
+    if len(names) > 1:
         message = _("Several phases are open. Name one of them:") + f" {', '.join(names)}."
         raise Problem(422, message)
 
@@ -331,6 +337,17 @@ def select_in_phases(call: Call, submissions: Sequence[int]) -> list[Request]:
     return [
         select(call, chosen[phase], phase) for phase in chosen if chosen[phase] != before[phase]
     ]
+
+
+def select_by_number(call: Call, submissions: Sequence[int], phase: str) -> Request:
+    """Choose the final submissions of the team in the phase that has them.
+
+    422 if there are none, ``phase`` names no phase, and several are open.
+    """
+    _check_phase_name(call, phase)
+    if not submissions and not phase:
+        _check_single_phase(open_phases(call, call.site.clock()))
+    return select(call, submissions, phase)
 
 
 def chosen_by_phase(call: Call, submissions: Collection[int] | None = None) -> dict[str, list[int]]:

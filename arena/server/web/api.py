@@ -331,7 +331,7 @@ async def _request(call: Call) -> responses.RequestState:
 
 
 async def _select(call: Call, body: models.Selection) -> responses.RequestState:
-    request = actions.select(call, body.submissions)
+    request = actions.select_by_number(call, body.submissions, body.phase)
     return request_state(actions.sent_request(call, request.request))
 
 

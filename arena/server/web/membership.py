@@ -130,7 +130,7 @@ def enter(
     accounts, competition, limits = call.site.accounts, call.competition, call.competition.limits
     _check_may_take_part(call, account.account)
     if not ask:  # a member of a team is refused before any name, code or rules are checked
-        accounts.check_teamless(competition.name, account.account)
+        _check_teamless(call, account)
     actions.check_open(call, call.site.clock(), late=True)
     text, version = competition.rules()
     if text is not None and rules != version:
@@ -178,6 +178,21 @@ def enter(
     if version:
         accounts.accept_rules(competition.name, account.account, version)
     return invite
+
+
+def _check_teamless(call: Call, account: Account) -> None:
+    """Refuse a member of a team, and say how it joins another one: 422."""
+    team = call.site.accounts.team_of(call.competition.name, account.account)
+    if team is None:
+        return
+    is_over = call.competition.state().phase in actions.OVER
+    already = _("You are in the team {name} already.").format(name=team.name)
+    raise Problem(422, f"{already} {_over().detail if is_over else to_join_another_team()}")
+
+
+def to_join_another_team() -> str:
+    """Return what a member of a team does to join another one."""
+    return _("To join another one, leave it or ask for a merge on the page Team and tokens.")
 
 
 def _check_may_take_part(call: Call, account: str) -> None:

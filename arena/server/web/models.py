@@ -36,6 +36,11 @@ class Selection(Sending):
     """The chosen final submissions; an empty list chooses none."""
 
     submissions: list[Annotated[int, Field(ge=1, le=2**53)]] = Field(max_length=100)
+    phase: str = Field(
+        "",
+        max_length=40,
+        description="Of an empty list: the phase in which none is chosen. Default: the open one.",
+    )
 
 
 class NewToken(Sending):

@@ -783,6 +783,7 @@ async def _show_join(
         code=code or (fields or {}).get("code", ""),
         invite=invite,
         team=call.own_team,
+        to_join_another=membership.to_join_another_team(),
         rules=text is not None,
         version=version,
         provider=call.site.provider(),
