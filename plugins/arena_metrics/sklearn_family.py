@@ -62,7 +62,7 @@ FAST: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "mean_pinball_loss": ("quantile_loss", ("alpha",)),
     "mean_squared_error": ("mse", ()),
     "r2_score": ("r2", ()),
-    "roc_auc_score": ("roc_auc", ()),
+    "roc_auc_score": ("roc_auc", ("average",)),
     "root_mean_squared_error": ("rmse", ()),
     "root_mean_squared_log_error": ("rmsle", ()),
 }
@@ -289,6 +289,8 @@ def _function_of_scorer(
     parameters: dict[str, Any] = {"average": average}
     if average not in _AVERAGES:
         base, parameters = name.removeprefix("neg_"), {}
+    if base == "roc_auc_ovr":  # one class against the rest, as the areas of arena
+        base = "roc_auc"
     functions = (base + ending for ending in ("", "_score", "_loss"))
     return next(
         (function for function in functions if function in function_names), None

@@ -126,6 +126,7 @@ def test_every_known_name_makes_a_metric() -> None:
 
 CLASSES = RNG.integers(0, 3, 60)
 GUESSES = np.where(RNG.random(60) < 0.6, CLASSES, RNG.integers(0, 3, 60))
+CLASS_PROBABILITIES = CLASSES, np.random.default_rng(1).dirichlet(np.ones(3), 60)
 SHARES = RNG.dirichlet(np.ones(3), 60)
 ABOVE = np.exp(VALUES[0]), np.exp(VALUES[1])
 
@@ -162,6 +163,8 @@ def data_of(metric: Metric, scorer: str) -> tuple[str, np.ndarray, np.ndarray]:
     if metric.prediction is PredictionKind.LABEL:
         averaged = scorer.endswith(("macro", "micro", "weighted"))
         return "classifier", *((CLASSES, GUESSES) if averaged else LABELS)
+    if "_ovr" in scorer:
+        return "classifier", *CLASS_PROBABILITIES
     return "classifier", *PROBABILITIES
 
 
@@ -185,7 +188,8 @@ def test_each_scorer_that_is_known_has_the_number_of_scikit_learn() -> None:
         compared.add(scorer)
     assert len(compared) > 40
     fast = {name for name in compared if not isinstance(family.make(name, {}), ScikitLearnMetric)}
-    assert {"f1_macro", "balanced_accuracy", "average_precision", "neg_log_loss"} <= fast
+    named = {"f1_macro", "balanced_accuracy", "average_precision", "neg_log_loss"}
+    assert named | {"roc_auc_ovr", "roc_auc_ovr_weighted"} <= fast
 
 
 @pytest.mark.parametrize("function", FAST)
