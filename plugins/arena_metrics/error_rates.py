@@ -14,6 +14,9 @@ from arena.types import FloatArray, MetricTraits, PredictionKind
 from arena_metrics.parameters import require_inside
 from arena_metrics.rows import positive_rows
 
+_TOGETHER = 16
+"""Columns of weights whose sums fit into a processor's cache."""
+
 
 @dataclass(frozen=True)
 class _ErrorRatesMetric(BaseMetric):
@@ -30,7 +33,7 @@ class _ErrorRatesMetric(BaseMetric):
 
     @abstractmethod
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
-        """Return the score of rates ``(…, t)``, of which the first is that of no acceptance."""
+        """Return ``(B,)`` scores of ``(t, B)`` rates, the first of which accepts no row."""
 
     def score(
         self,
@@ -52,13 +55,25 @@ class _ErrorRatesMetric(BaseMetric):
             for scores, row in zip(predictions, resampled, strict=True):
                 order = np.argsort(-scores, kind="stable")
                 last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
-                drawn, is_positive = weights[order].astype(np.float64), positive[order, np.newaxis]
-                hits = np.cumsum(drawn * is_positive, axis=0)[last]
-                alarms = np.cumsum(drawn * ~is_positive, axis=0)[last]
-                none = np.zeros((1, weights.shape[1]))
-                hits, alarms = (np.concatenate([none, counts]) for counts in (hits, alarms))
-                row[:] = self._of_rates((1.0 - hits / hits[-1]).T, (alarms / alarms[-1]).T)
+                in_order = positive[order]
+                classes = [
+                    (order[of_class], np.append(0, np.cumsum(of_class)[last]))
+                    for of_class in (in_order, ~in_order)
+                ]
+                for start in range(0, weights.shape[1], _TOGETHER):
+                    columns = slice(start, start + _TOGETHER)
+                    hits, alarms = (
+                        _totals(weights[rows, columns])[accepted] for rows, accepted in classes
+                    )
+                    row[columns] = self._of_rates(1.0 - hits / hits[-1], alarms / alarms[-1])
         return resampled
+
+
+def _totals(weights: npt.NDArray[Any]) -> FloatArray:
+    """Return ``(n + 1, B)``: the sums of the first 0 to n of ``(n, B)`` weights."""
+    totals = np.zeros((len(weights) + 1, weights.shape[1]))
+    np.cumsum(weights, axis=0, out=totals[1:])
+    return totals
 
 
 @dataclass(frozen=True)
@@ -77,10 +92,10 @@ class EqualErrorRate(_ErrorRatesMetric):
     name = "eer"
 
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
-        crossing = np.argmax(alarms >= misses, axis=-1)[..., np.newaxis]
+        crossing = np.argmax(alarms >= misses, axis=0)[np.newaxis]
         before = np.maximum(crossing - 1, 0)
         low, high = (
-            [np.take_along_axis(rates, threshold, axis=-1)[..., 0] for rates in (misses, alarms)]
+            [np.take_along_axis(rates, threshold, axis=0)[0] for rates in (misses, alarms)]
             for threshold in (before, crossing)
         )
         gap, next_gap = low[0] - low[1], high[0] - high[1]
@@ -122,4 +137,4 @@ class MinimumDetectionCost(_ErrorRatesMetric):
     def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
         miss, alarm = self.c_miss * self.p_target, self.c_alarm * (1.0 - self.p_target)
         costs = miss * misses + alarm * alarms
-        return np.asarray(costs.min(axis=-1) / min(miss, alarm))
+        return np.asarray(costs.min(axis=0) / min(miss, alarm))
