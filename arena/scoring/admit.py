@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from arena.evaluation.predictions import cell_bytes
 from arena.intake import ReadSubmission, SubmissionFile
 from arena.interfaces import Metric, traits_of
 from arena.plugin.manager import PluginManager
+from arena.scoring.memory_store import MemoryStore
 from arena.scoring.submissions import competition_info, examine
-from arena.store import Incoming, Store
+from arena.store import Incoming
 from arena.types import MetricTraits, PredictionKind, Solution, SubmissionRecord
 from arena.utils.parallel import Progress
+
+if TYPE_CHECKING:
+    from arena.store import Store
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 64 * 2**20
 
 
 def admit(
-    store: Store,
+    store: Store | MemoryStore,
     files: Sequence[SubmissionFile],
     solution: Solution,
     metric: Metric,

@@ -16,18 +16,18 @@ from arena.errors import InputError, UsageError
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_within_cases
 from arena.evaluation.combinations import Combination, combined_metric
 from arena.evaluation.pairwise import PairwiseSkill, coverage_of
-from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.repeats import repeat_variance
 from arena.evaluation.wrapped_metric import WrappedMetric
 from arena.intake import CaseColumns, case_scores_of, read_case_table
 from arena.intake.case_table import FROM_FOLDER, FROM_NAME
-from arena.interfaces import CaseReader, CaseScores, Metric, PredictionBlocks
+from arena.interfaces import CaseReader, CaseScores, Metric
 from arena.interfaces.faults import show
 from arena.plugin.info import attributed
 from arena.plugin.manager import PluginManager
 from arena.plugin.returned import checked
 from arena.scoring.board import BoardRun
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
+from arena.scoring.memory_store import MatrixOfPredictions
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.scoring.settings import BoardSettings, board_settings, combination_of
 from arena.scoring.submissions import competition_info
@@ -37,7 +37,6 @@ from arena.types import (
     Fault,
     Finding,
     FloatArray,
-    IntArray,
     PredictionKind,
     RowContext,
     Solution,
@@ -407,22 +406,6 @@ def value_of_missing(
 # -- ranking ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Values:
-    """A matrix of values in the place of stored predictions; submission 1 is its first row."""
-
-    values: FloatArray
-
-    def predictions(
-        self,
-        submissions: Sequence[int] | IntArray,
-        rows: npt.NDArray[np.bool_] | None = None,
-    ) -> PredictionBlocks:
-        """Return the values of submissions on the rows of a mask."""
-        values = self.values[np.asarray(submissions, dtype=np.intp) - 1]
-        return ArrayPredictions(values if rows is None else values[:, rows])
-
-
 def rank_table(
     table: CaseTable,
     settings: CaseSettings,
@@ -455,7 +438,7 @@ def rank_table(
         solution=cases,
         split="all",
         settings=settings.board,
-        store=_Values(values),
+        store=MatrixOfPredictions(values),
         manager=manager,
         progress=progress,
         provider="arena",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.errors import InputError
 from arena.evaluation.binding import bind
@@ -23,18 +23,21 @@ from arena.interfaces import Metric, notes_of
 from arena.plugin.info import attributed_unquoted
 from arena.plugin.manager import PluginManager
 from arena.scoring.admit import admit
-from arena.scoring.board import BoardRun, ranked_rows
+from arena.scoring.board import BoardRun, HoldsPredictions, ranked_rows
 from arena.scoring.columns import meaning_of_columns
+from arena.scoring.memory_store import MemoryStore
 from arena.scoring.private_board import check_defined
 from arena.scoring.result import RejectedFile, ScoreResult
 from arena.scoring.settings import ScoreSettings, score_settings
 from arena.scoring.splits import rows_of
 from arena.scoring.submissions import competition_info, read_truth
-from arena.store import Store
 from arena.types import Solution, SubmissionRecord
 from arena.utils.parallel import Progress
 from arena.utils.progress import shown
 from arena.utils.text import plural
+
+if TYPE_CHECKING:
+    from arena.store import Store
 
 _SIMILAR_SHOWN = 20
 
@@ -114,7 +117,7 @@ def score(
     split
         The ranked rows: ``private`` (default), ``public`` or ``all``.
     database
-        The file in which submissions are stored; None: a temporary one.
+        As :attr:`~arena.scoring.settings.ScoreSettings.database`.
     resamples, level, seed, stratify, workers, intervals, ranker
         See :class:`~arena.scoring.settings.BoardSettings`.
     manager
@@ -242,8 +245,7 @@ def admitted(
         paths = [submissions] if isinstance(submissions, str | Path) else submissions
         where = ", ".join(map(str, paths)) if isinstance(paths, list | tuple) else ""
         raise InputError(f"There are no submissions in {where or describe_data(submissions)}.")
-    with Store.open(settings.database) as store:
-        store.put_solution(truth)
+    with _opened(settings.database, truth, len(files)) as store:
         records = admit(
             store,
             files,
@@ -283,8 +285,21 @@ def admitted(
         yield AdmittedFolder(run, counting, rejected=rejected, similar=similar, notes=all_notes)
 
 
+@contextmanager
+def _opened(database: Path | None, truth: Solution, n_files: int) -> Iterator[Store | MemoryStore]:
+    """Yield what submissions are stored in; without a path it is in memory or temporary."""
+    if database is None and MemoryStore.holds(truth, n_files):
+        yield MemoryStore(truth, n_files)
+        return
+    from arena.store import Store
+
+    with Store.open(database) as store:
+        store.put_solution(truth)
+        yield store
+
+
 def similar_files(
-    store: Store, records: Sequence[SubmissionRecord], solution: Solution
+    store: HoldsPredictions, records: Sequence[SubmissionRecord], solution: Solution
 ) -> tuple[SimilarSubmissions, ...]:
     """Return the pairs of similar submissions of different teams."""
     if len(records) < 2:

@@ -76,7 +76,8 @@ class ScoreSettings:
     split: str = "private"
     """The ranked rows: ``private``, ``public`` or ``all`` (without ignored rows)."""
     database: Path | None = None
-    """The file in which submissions are stored; None: a temporary file."""
+    """The file in which submissions are stored; None: they are kept in memory, or in a temporary
+    file if they are texts or more than 256 MB."""
     board: BoardSettings = field(default_factory=BoardSettings)
     """Resamples, level, seed and workers."""
     brackets: Mapping[str, Collection[str]] = field(default_factory=dict)

@@ -29,12 +29,13 @@ from arena.errors import DamagedLogError, LossError, StoreError, StoreFormatErro
 from arena.store.database import Database, connect, journal_path
 from arena.store.events import select_events
 from arena.store.facts import RECORD_KEY, facts_of
+from arena.store.incoming import Incoming
 from arena.store.journal import Acknowledged, JournalEntry, missing
 from arena.store.locks import owner_only
 from arena.store.row_counts import incomplete_predictions
 from arena.store.schema import Catalog
 from arena.store.store import Store
-from arena.store.submissions import Incoming, select_records
+from arena.store.submissions import select_records
 from arena.store.transaction import Transaction
 from arena.types import PredictionKind, Release
 

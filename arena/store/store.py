@@ -33,6 +33,7 @@ from arena.store.events import (
     select_last_of_kinds,
 )
 from arena.store.facts import record_key, select_prediction_digests
+from arena.store.incoming import Incoming
 from arena.store.journal import Acknowledged, Scoring
 from arena.store.quotas import select_place
 from arena.store.releases import (
@@ -49,7 +50,7 @@ from arena.store.row_counts import RowCounts
 from arena.store.solutions import no_solution, select_outline, select_solution
 from arena.store.statements import execute
 from arena.store.stored_predictions import StoredPredictions, select_predictions
-from arena.store.submissions import Incoming, select_records
+from arena.store.submissions import select_records
 from arena.store.timestamps import as_stored
 from arena.store.transaction import Transaction
 from arena.types import Fault, IntArray, Solution, SolutionOutline, SubmissionRecord

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
-import numpy.typing as npt
 
+from arena.store.incoming import Incoming, json_of
 from arena.store.journal import JournalEntry
 from arena.store.statements import execute
 from arena.store.timestamps import as_stored
@@ -25,50 +22,6 @@ SubmissionName = tuple[str, str, str]
 """Team, phase and key of a submission."""
 _Name = tuple[str, str, str | int]
 """Team, phase and key of a submission, or its position if it has no key."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Incoming:
-    """A submission to be stored."""
-
-    team: str
-    file: str
-    """The file name, for display only."""
-    sha256: str
-    """The sha256 of the file; empty if it could not be read."""
-    values: npt.NDArray[Any] | None
-    """``(n, n_columns)`` in the order of the solution: float64, or str objects if texts are
-    predicted; None: the submission is rejected."""
-    faults: tuple[Fault, ...] = ()
-    """Why it is rejected."""
-    key: str | None = None
-    """The idempotency key; None: the sha256."""
-    received: datetime | None = None
-    """None: now."""
-    refused: bool = False
-    """Whether it is over a limit or too late: it is recorded and may be submitted again."""
-    late: bool = False
-    """Whether it was received after the deadline and is scored nevertheless."""
-    phase: str = ""
-    """The phase for which it counts; empty where a competition has no named phases."""
-
-    @property
-    def status(self) -> str:
-        """Accepted, rejected for its faults, or refused."""
-        if self.refused:
-            return "refused"
-        return "rejected" if self.values is None or self.faults else "accepted"
-
-    @property
-    def idempotency_key(self) -> str | None:
-        """The key, by default the sha256; for an unreadable file a hash of name and faults.
-
-        A refused submission has no key: the same file may be accepted on another day.
-        """
-        if self.refused:
-            return None
-        unread = f"{self.file}\n{_json_of(self.faults)}".encode()
-        return self.key or self.sha256 or "unread " + hashlib.sha256(unread).hexdigest()
 
 
 def insert_records(
@@ -111,7 +64,7 @@ def _append(
             submission.idempotency_key,
             submission.status,
             as_stored(submission.received),
-            _json_of(submission.faults),
+            json_of(submission.faults),
             submission.late,
             submission.phase,
         )
@@ -146,7 +99,7 @@ def insert_lost(cursor: duckdb.DuckDBPyConnection, entry: JournalEntry) -> None:
     execute(
         cursor,
         "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, false, '') ON CONFLICT DO NOTHING",
-        [*row, _json_of([fault])],
+        [*row, json_of([fault])],
     )
 
 
@@ -195,10 +148,6 @@ def select_records(
     while some := rows.fetchmany(_ROWS):
         records += map(_record, some)
     return tuple(records)
-
-
-def _json_of(faults: Sequence[Fault]) -> str:
-    return json.dumps([asdict(fault) for fault in faults], ensure_ascii=False)
 
 
 def _record(row: Sequence[Any]) -> SubmissionRecord:

@@ -7,8 +7,6 @@ from datetime import date, datetime
 from typing import Any
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 
 from arena.errors import StoreError, StoreFormatError
 from arena.evaluation.predictions import cell_bytes
@@ -17,6 +15,7 @@ from arena.store.derived import Pending, rebuild
 from arena.store.events import Event, insert_event
 from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded, record_key
 from arena.store.holders import Holder, select_holders
+from arena.store.incoming import Incoming
 from arena.store.journal import JournalEntry, Scoring
 from arena.store.prediction_table import PredictionTable
 from arena.store.quotas import change_places, day_name, select_place
@@ -36,7 +35,6 @@ from arena.store.row_counts import ROW_COUNTS, RowCounts
 from arena.store.solutions import no_solution, put_solution
 from arena.store.statements import execute
 from arena.store.submissions import (
-    Incoming,
     SubmissionName,
     find_submissions,
     insert_lost,
@@ -159,7 +157,7 @@ class Transaction:
         """
         shape, kind = self._shape_and_kind()
         for submission in incoming:
-            _check(submission, shape, kind)
+            submission.check(shape, kind)
         stored = insert_records(self._cursor, incoming, self._absent)
         self._absent.clear()
         self._new |= {record.submission: record for record, is_new in stored if is_new}
@@ -460,16 +458,3 @@ class Transaction:
         self._database.unbound.take_over(self._facts)
         if self._database.journal is not None:
             self._database.journal.append(self._new.values(), self.events)
-
-
-def _check(incoming: Incoming, shape: tuple[int, int], kind: PredictionKind) -> None:
-    values: npt.NDArray[Any] | None = incoming.values
-    if incoming.status != "accepted" or values is None:
-        return
-    if values.shape != shape:
-        message = f"values have shape {values.shape}, but the solution needs {shape}"
-        raise ValueError(message)
-    if (values.dtype == object) != (kind is PredictionKind.TEXT):
-        raise ValueError(f"values are {values.dtype}, but the solution needs {kind}")
-    if values.dtype != object and not np.isfinite(values).all():
-        raise ValueError("values must be finite")
