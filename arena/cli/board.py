@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena.competition.record.combined_boards import verdicts_of_combined
-from arena.interfaces.faults import fault_lines
+from arena.cli.rejected_files import print_rejected
+from arena.competition.record.combined_documents import verdicts_of_combined
 from arena.report.boards import Row, not_ranked, ranked_board
 from arena.report.terminal import print_columns
 from arena.scoring.best_score_text import intervals_at_the_top
@@ -18,9 +18,7 @@ from arena.utils.text import plural, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.scoring.result import RejectedFile, ScoreResult
-
-_LINES_SHOWN = 5
+    from arena.scoring.result import ScoreResult
 
 
 def print_result(result: ScoreResult, console: Console, *, phase: str = "") -> None:
@@ -130,15 +128,3 @@ def _print_unranked(document: Row, out: Console, score: Show) -> None:
     for row in unranked_rows(document):
         if row["score"] is not None:
             out.print(printable(not_ranked(row, score)))
-
-
-def print_rejected(rejected: RejectedFile, out: Console, *, every_kind: bool = False) -> None:
-    """Print a rejected file and its faults by kind; without ``every_kind`` the first few lines."""
-    lines = fault_lines(rejected.faults)
-    printed_lines = lines if every_kind else lines[:_LINES_SHOWN]
-    out.print(f"Rejected: {printable(rejected.file)}", soft_wrap=True)
-    for line in printed_lines:
-        out.print(f"  {printable(line)}", soft_wrap=True)
-    hidden = len(lines) - len(printed_lines)
-    if hidden > 0:
-        out.print(f"  … and {plural(hidden, 'further line')}: arena validate prints all.")

@@ -613,7 +613,7 @@ class CompetitionView:
         UsageError
             If the competition was not finalized.
         """
-        from arena.competition.record.combined_boards import combined_boards
+        from arena.competition.record.combined_documents import combined_boards
 
         combined = {
             name: self.private_leaderboard(board=name)
@@ -703,12 +703,12 @@ class CompetitionView:
             If the competition was not finalized, or it has no such board.
         """
         from arena.competition.boards import final_document
-        from arena.competition.record import combined_boards
+        from arena.competition.record.combined_documents import combined_boards
 
         document = final_document.final_document(self._board)
         if board is None:
             return document
-        boards = combined_boards.combined_boards(document)
+        boards = combined_boards(document)
         if board not in boards:
             raise UsageError(
                 f"The private board has no combined board {board!r}. There are: "

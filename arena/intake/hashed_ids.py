@@ -182,7 +182,8 @@ def _differ(hashes: _Words) -> bool:
         if (hashes.take(last.take(left)) == others).any():
             return False
         hashes = others * _FACTOR
-    return len(np.unique(hashes)) == len(hashes)
+    hashes.sort()
+    return bool((hashes[1:] != hashes[:-1]).all())
 
 
 def _slots(hashes: _Words, bits: int) -> npt.NDArray[np.int64]:

@@ -283,7 +283,7 @@ def _read_labels(
     )
     used = ranked & ~empty
     labels = texts.to_pylist()
-    present = sorted({labels[i] for i in np.unique(indices[used])})
+    present = sorted({labels[i] for i in np.flatnonzero(np.bincount(indices[used]))})
     plain = INVISIBLE.undone(SPACES.undone(pa.array(present, pa.string())))
     if pc.count_distinct(plain).as_py() < len(present):
         message = (

@@ -13,7 +13,8 @@ from arena.report.copies import copies_section
 from arena.report.model import Board, Rejection, Report
 from arena.report.summary import board_summary, winner_sentence
 from arena.report.technical import software_section, technical_sections
-from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.types import Fault, Finding, Section
 from arena.utils.formatting import BoardDisplay
 

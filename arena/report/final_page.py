@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from arena.competition.record.combined_boards import is_combined_board
+from arena.competition.record.combined_documents import is_combined_board
 from arena.competition.view import CompetitionView
 from arena.config import Settings
 from arena.report.board_sections import board_sections

@@ -38,7 +38,8 @@ from arena.scoring.private_board import (
     study_of,
     why_no_intervals,
 )
-from arena.scoring.result import STANDING_COLUMNS, RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import STANDING_COLUMNS, ScoreResult
 from arena.scoring.reversed_scores import reversed_board
 from arena.scoring.settings import BoardSettings
 from arena.scoring.splits import rows_of

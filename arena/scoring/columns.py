@@ -1,11 +1,14 @@
-"""The meaning of the columns of a submission, in words."""
+"""The roles of columns from keywords, and the meaning of those of a submission in words."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from arena.interfaces import Metric, traits_of
-from arena.types import PredictionKind, Solution
+from arena.types import PredictionKind, Solution, SolutionColumns
 
 _MEANINGS = {
     PredictionKind.PROBABILITY: "the probability of the positive class",
@@ -56,4 +59,36 @@ def usage_note(column: str) -> str:
     return (
         f"Column {column} holds Public and Private, so it says which rows are public; --usage "
         "names another column."
+    )
+
+
+def given_columns(
+    *,
+    target: str | Sequence[str] = (),
+    soft_labels: str | Sequence[str] = (),
+    submission_columns: str | Sequence[str] = (),
+    classes: Sequence[Any] = (),
+    no_header: Sequence[str] = (),
+    positive: Any = None,
+    **others: str,
+) -> SolutionColumns:
+    """Return the roles of columns from keywords named as in ``competition.toml``.
+
+    >>> given_columns(target="y", positive=1).positive
+    '1'
+    """
+
+    def names(columns: str | Sequence[str]) -> tuple[str, ...]:
+        return (columns,) if isinstance(columns, str) else tuple(columns)
+
+    return SolutionColumns(
+        targets=names(target),
+        soft_labels=names(soft_labels),
+        submission=names(submission_columns),
+        classes=tuple(map(str, classes)),
+        no_header=names(no_header),
+        positive=None if positive is None else str(positive),
+        row_sets=(),  # only a competition has phases, and labels that arrive later
+        pending_labels=False,
+        **others,
     )

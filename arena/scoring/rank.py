@@ -28,7 +28,8 @@ from arena.plugin.returned import checked
 from arena.scoring.board import BoardRun
 from arena.scoring.case_matrix import CaseMatrix, case_matrix, combine
 from arena.scoring.memory_store import MatrixOfPredictions
-from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import ScoreResult
 from arena.scoring.settings import BoardSettings, board_settings, combination_of
 from arena.scoring.submissions import competition_info
 from arena.scoring.summaries import without_summaries

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.charts import BOARD_CHARTS, as_altair, standings_chart, titled
 from arena.errors import UsageError
 from arena.evaluation.similar import SimilarSubmissions
-from arena.interfaces.faults import group_faults
-from arena.types import TEAMS, Fault, Finding, Section, Vocabulary
+from arena.scoring.rejected_file import RejectedFile, rejected_document
+from arena.types import TEAMS, Finding, Section, Vocabulary
 from arena.utils.formatting import BoardDisplay
 from arena.utils.tabular import as_json
 from arena.utils.text import plural, shorten
@@ -31,16 +31,6 @@ STANDING_COLUMNS = (
     "rank_median", "win_rate", "prize_share", "public_score", "public_rank",
 )  # fmt: skip
 """The columns of every board; those of an analysis that did not run are null."""
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedFile:
-    """A submission file that was rejected, and its faults."""
-
-    file: str
-    """The name of the file."""
-    faults: tuple[Fault, ...]
-    """Its faults."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,16 +279,4 @@ def _of_algorithm(row: Mapping[str, Any], name: str) -> dict[str, Any]:
         "algorithm" if key == name else key: value
         for key, value in row.items()
         if key not in of_teams
-    }
-
-
-def rejected_document(rejected: RejectedFile) -> dict[str, Any]:
-    """Return a rejected file as JSON."""
-    return {
-        "file": rejected.file,
-        "faults": [asdict(fault) for fault in rejected.faults],
-        "kinds": [
-            {"kind": group.kind, "count": group.count, "cause": group.cause}
-            for group in group_faults(rejected.faults)
-        ],
     }

@@ -27,7 +27,8 @@ from arena.scoring.board import BoardRun, HoldsPredictions, ranked_rows
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.memory_store import MemoryStore
 from arena.scoring.private_board import check_defined
-from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import ScoreResult
 from arena.scoring.settings import ScoreSettings, score_settings
 from arena.scoring.splits import rows_of
 from arena.scoring.submissions import competition_info, read_truth

@@ -9,6 +9,7 @@ from typing import Any
 
 from arena.errors import UsageError
 from arena.evaluation.combinations import Combination
+from arena.scoring.columns import given_columns
 from arena.scoring.splits import SPLITS
 from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES, SolutionColumns
 from arena.utils.parallel import available_workers
@@ -192,35 +193,3 @@ def refuse_keywords(keywords: Collection[str]) -> None:
             f"Settings were given as an object and as keywords ({', '.join(keywords)}): give "
             "one of them."
         )
-
-
-def given_columns(
-    *,
-    target: str | Sequence[str] = (),
-    soft_labels: str | Sequence[str] = (),
-    submission_columns: str | Sequence[str] = (),
-    classes: Sequence[Any] = (),
-    no_header: Sequence[str] = (),
-    positive: Any = None,
-    **others: str,
-) -> SolutionColumns:
-    """Return the roles of columns from keywords named as in ``competition.toml``.
-
-    >>> given_columns(target="y", positive=1).positive
-    '1'
-    """
-
-    def names(columns: str | Sequence[str]) -> tuple[str, ...]:
-        return (columns,) if isinstance(columns, str) else tuple(columns)
-
-    return SolutionColumns(
-        targets=names(target),
-        soft_labels=names(soft_labels),
-        submission=names(submission_columns),
-        classes=tuple(map(str, classes)),
-        no_header=names(no_header),
-        positive=None if positive is None else str(positive),
-        row_sets=(),  # only a competition has phases, and labels that arrive later
-        pending_labels=False,
-        **others,
-    )

@@ -7,8 +7,8 @@ from typing import Any
 
 from arena.intake import solution_source, submission_files
 from arena.plugin.manager import PluginManager
-from arena.scoring.result import RejectedFile
-from arena.scoring.settings import given_columns
+from arena.scoring.columns import given_columns
+from arena.scoring.rejected_file import RejectedFile
 from arena.scoring.submissions import examine, read_truth
 from arena.types import SolutionColumns
 from arena.utils.parallel import Progress

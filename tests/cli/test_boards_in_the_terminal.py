@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from arena.cli.board import print_rejected, print_result
+from arena.cli.board import print_result
+from arena.cli.rejected_files import print_rejected
 from arena.cli.similar import say_similar
 from arena.config import Settings
 from arena.evaluation.similar import SimilarSubmissions
-from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import ScoreResult
 from arena.types import Fault, Finding, Mark, Vocabulary
 from arena.utils.formatting import BoardDisplay
 from arena.utils.pending_labels import PendingLabels

@@ -28,7 +28,7 @@ from arena.errors import InputError
 from arena.evaluation.similar import SimilarSubmissions
 from arena.interfaces import End, Outcome
 from arena.plugin.manager import PluginManager
-from arena.scoring.result import RejectedFile
+from arena.scoring.rejected_file import RejectedFile
 from arena.server.supervisor import User
 from arena.simulation.competition.likeness import Compared, Likeness
 from arena.types import Fault, Release, Usage

@@ -22,7 +22,7 @@ from arena.competition.record.rebuild import LABELS_ADDED
 from arena.competition.record.roster import BRACKET
 from arena.config import Settings
 from arena.errors import UsageError
-from arena.scoring.result import RejectedFile
+from arena.scoring.rejected_file import RejectedFile
 from arena.store.digests import document_digest, text_digest
 from arena.types import Chart, Fault, Finding, Mark, Section, Table
 from event_records import event_of

@@ -17,7 +17,7 @@ from rich.console import Console
 import arena
 from arena.cli.board import print_board, print_result
 from arena.competition.competition import Competition
-from arena.competition.record.combined_boards import combined_boards, verdicts_of_combined
+from arena.competition.record.combined_documents import combined_boards, verdicts_of_combined
 from arena.config import Settings
 from arena.plugin.manager import PluginManager
 from arena.report.competition import competition_report

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from arena import Competition, PluginManager, score
 from arena.competition.boards import kept_board
-from arena.competition.record.combined_boards import ANALYSIS_PREFIX
+from arena.competition.record.combined_documents import ANALYSIS_PREFIX
 from arena.competition.view import CompetitionView
 from arena.hookspecs import hookimpl
 from arena.report import Report, board_report, html_page, page, public_report
@@ -32,7 +32,8 @@ from arena.report.contents import PublicBoard, reasons_of
 from arena.report.final_page import final_page
 from arena.report.html_page import template_environment
 from arena.report.terminal import print_report
-from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import ScoreResult
 from arena.types import Chart, Fault, Finding, Section, Table
 from board_results import a_result, crowded
 from hostile_competition import BASELINE, HOSTILE, RIGHT_TO_LEFT, SCRIPT, TITLE, write_files

@@ -7,11 +7,11 @@ from typing import Any
 import typer
 
 from arena.cli import options
-from arena.cli.board import print_rejected
 from arena.cli.console import console, print_document
 from arena.cli.program import prepare_readers
+from arena.cli.rejected_files import print_rejected
 from arena.plugin.manager import PluginManager
-from arena.scoring.result import rejected_document
+from arena.scoring.rejected_file import rejected_document
 from arena.scoring.validation import validate as validate_files
 from arena.types import SolutionColumns
 from arena.utils.tabular import as_json as plain_json

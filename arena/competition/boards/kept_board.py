@@ -13,7 +13,8 @@ from typing import Any
 
 from arena.competition.state import CompetitionState
 from arena.plugin.manager import PluginManager
-from arena.scoring.result import RejectedFile, ScoreResult
+from arena.scoring.rejected_file import RejectedFile
+from arena.scoring.result import ScoreResult
 from arena.store.digests import text_digest
 from arena.types import Chart, Fault, Finding, Section, Table
 from arena.utils.distribution import installed_version

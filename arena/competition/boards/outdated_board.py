@@ -14,7 +14,7 @@ from arena.competition.boards.counted_submissions import (
     phases_of_final_boards,
 )
 from arena.competition.boards.final_document import final_document
-from arena.competition.record.combined_boards import combined_boards, phase_files
+from arena.competition.record.combined_documents import combined_boards, phase_files
 from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
 from arena.competition.record.roster import BRACKET
 from arena.competition.record.teams import Teams

@@ -11,7 +11,8 @@ from typing import Any
 from arena.competition.boards.counted_submissions import phases_of_final_boards
 from arena.competition.boards.final_document import final_document, for_everybody, private_standings
 from arena.competition.boards.outdated_board import marks_of_boards, outdated
-from arena.competition.record.combined_boards import ABOUT_PHASES, combined_boards
+from arena.competition.record.combined_boards import ABOUT_PHASES
+from arena.competition.record.combined_documents import combined_boards
 from arena.competition.record.phases import deciding_elsewhere
 from arena.competition.record.rebuild import Rebuilding
 from arena.competition.record.teams import RENAMED, Teams

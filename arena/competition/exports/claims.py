@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from pydantic_core import to_json
 
 from arena.competition.added_rows import ROWS_ADDED
-from arena.competition.record.combined_boards import phase_files
+from arena.competition.record.combined_documents import phase_files
 from arena.competition.record.earlier_settings import use_current_keys
 from arena.competition.record.ledger import disqualified_in, selections_in, withdrawn_in
 from arena.competition.record.rebuild import REBUILT

@@ -22,10 +22,7 @@ from arena.competition.exports.claims import (
 )
 from arena.competition.exports.export import table_cell, table_text
 from arena.competition.record.answers import ANSWER_EVENTS, Answers
-from arena.competition.record.combined_boards import (
-    combined_boards,
-    phase_files,
-)
+from arena.competition.record.combined_documents import combined_boards, phase_files
 from arena.competition.record.programs import FIGURE_COLUMNS, RERUN, figures_in
 from arena.competition.record.teams import Teams
 from arena.store.digests import keyed_digest

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from arena.competition.record.combined_boards import phase_files
+from arena.competition.record.combined_documents import phase_files
 from arena.errors import InputError
 from arena.evaluation.predictions import block_size
 from arena.scoring.result import unranked_rows

@@ -41,8 +41,8 @@ from arena.competition.exports.claims import (
     usage_rows,
 )
 from arena.competition.exports.contradictions import contradictions_in
-from arena.competition.record.combined_boards import (
-    ABOUT_PHASES,
+from arena.competition.record.combined_boards import ABOUT_PHASES
+from arena.competition.record.combined_documents import (
     combined_boards,
     phase_files,
     verdicts_of_combined,

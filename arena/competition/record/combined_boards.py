@@ -7,11 +7,12 @@ possible winners and the corrected best score are those of the combination. The 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from arena.competition.record.combined_documents import ANALYSIS_PREFIX
 from arena.config import CombinedBoardSection, Settings, errors_name_setting
 from arena.errors import UsageError
 from arena.evaluation.combinations import (
@@ -28,9 +29,6 @@ from arena.types import Finding, Solution, Table
 
 if TYPE_CHECKING:
     from arena.scoring.board import BoardRun  # which commands that print a board need not import
-
-ANALYSIS_PREFIX = "board "
-"""The name of a finding is this, and the name of the board."""
 
 
 def combined_metrics(
@@ -163,37 +161,3 @@ def finding_of(name: str, board: ScoreResult) -> Finding:
         tuple(tuple(row[column] for column in columns) for row in board.standings),
     )
     return Finding(ANALYSIS_PREFIX + name, caption, board.board_document(), tables=(table,))
-
-
-def phase_files(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return phase -> team -> submission of the boards over phases in the document of a board.
-
-    Empty without such a board.
-    """
-    boards = combined_boards(document).values()
-    return {
-        phase: files for board in boards for phase, files in board.get("round_files", {}).items()
-    }
-
-
-def is_combined_board(analysis: str) -> bool:
-    """Return whether a finding of a private board, by its name, is a combined board."""
-    return analysis.startswith(ANALYSIS_PREFIX)
-
-
-def verdicts_of_combined(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name -> verdict of each combined board in the document of a private board."""
-    return {
-        finding["analysis"].removeprefix(ANALYSIS_PREFIX): finding.get("verdict")
-        for finding in document.get("findings", ())
-        if is_combined_board(finding["analysis"])
-    }
-
-
-def combined_boards(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return name -> document of each combined board in the document of a private board."""
-    return {
-        finding["analysis"].removeprefix(ANALYSIS_PREFIX): finding["document"]
-        for finding in document.get("findings", ())
-        if is_combined_board(finding["analysis"])
-    }

@@ -25,7 +25,7 @@ from arena.plugin.specification import split_specifications
 from arena.public_board.clipping import conceivable_scores
 from arena.scoring.board import BoardStudy
 from arena.scoring.private_board import analysis_generator
-from arena.scoring.result import RejectedFile
+from arena.scoring.rejected_file import RejectedFile
 from arena.scoring.score import admitted
 from arena.scoring.settings import BoardSettings, ScoreSettings, combination_of
 from arena.simulation.degenerate import best_constant_score, degenerate_board
