@@ -10,7 +10,8 @@ from typing import Any
 from arena.competition.record.final_selection import Candidate, public_board
 from arena.competition.record.phases import group_of
 from arena.competition.state import CompetitionState
-from arena.config import PublicSection, Settings
+from arena.config import Settings
+from arena.config_sections import PublicSection
 from arena.interfaces import Scope
 from arena.public_board.mechanism import public_rows, review_mechanism
 from arena.public_board.releaser import (

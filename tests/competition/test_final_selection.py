@@ -16,7 +16,7 @@ from arena.competition.record.final_selection import (
     public_board,
 )
 from arena.competition.record.roster import Roster
-from arena.config import FinalRule
+from arena.config_sections import FinalRule
 from arena.errors import UsageError
 from thinned import examples
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from arena.competition.competition import Competition
-from arena.config import DataSection, MetricSection, Settings
+from arena.config import Settings
+from arena.config_sections import DataSection, MetricSection
 from arena.errors import InputError
 from arena.intake import read_solution
 from arena.interfaces import CaseScores

@@ -21,14 +21,8 @@ from typer.testing import CliRunner
 from arena.cli.commands import audit, backup, runner, serve
 from arena.cli.folder import find_folder
 from arena.competition.competition import Competition
-from arena.config import (
-    CONFIG_NAME,
-    DATABASE_NAME,
-    SAMPLE_NAME,
-    ProgramsSection,
-    ServerSection,
-    read_settings,
-)
+from arena.config import CONFIG_NAME, DATABASE_NAME, SAMPLE_NAME, ServerSection, read_settings
+from arena.config_sections import ProgramsSection
 from arena.errors import InputError, StoreBusyError, UsageError
 from arena.server import supervisor
 from arena.server.backup import backup as copy

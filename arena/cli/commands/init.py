@@ -20,7 +20,8 @@ from arena.cli.init_pages import PAGES_NAME, write_pages
 from arena.cli.init_questions import as_command, ask
 from arena.competition.competition import Competition
 from arena.competition.create import SAMPLE_NOTE_NAME, soft_label_warnings
-from arena.config import CONFIG_NAME, SAMPLE_NAME, DataSection, Settings, read_settings
+from arena.config import CONFIG_NAME, SAMPLE_NAME, Settings, read_settings
+from arena.config_sections import DataSection
 from arena.errors import UsageError
 from arena.interfaces import Metric, modality_of, notes_of
 from arena.plugin.manager import PluginManager

@@ -25,7 +25,8 @@ from arena.competition.record.combined_boards import (
 )
 from arena.competition.record.phases import all_rows_in, solution_in
 from arena.competition.record.roster import Roster
-from arena.config import CombinedBoardSection, Settings
+from arena.config import Settings
+from arena.config_sections import CombinedBoardSection
 from arena.errors import UsageError
 from arena.evaluation.absent import absent_cell
 from arena.evaluation.binding import bind

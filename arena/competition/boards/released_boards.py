@@ -19,7 +19,7 @@ from arena.competition.record.phases import solution_in
 from arena.competition.record.rebuild import rebuilt_mark
 from arena.competition.record.roster import Roster
 from arena.competition.state import CompetitionState, frozen_since, public_standings
-from arena.config import CombinedBoardSection, Ties
+from arena.config_sections import CombinedBoardSection, Ties
 from arena.errors import UsageError
 from arena.evaluation.combinations import RELATIVE, CombinedMetric
 from arena.types import FloatArray, Mark, Usage

@@ -26,7 +26,8 @@ from arena.competition.record.rebuild import board_facts, rebuilding
 from arena.competition.record.secondary import check_changed_metrics
 from arena.competition.record.settings_agreement import check_agreement
 from arena.competition.record.teams import Teams
-from arena.config import CONFIG_NAME, MetricSection, Settings
+from arena.config import CONFIG_NAME, Settings
+from arena.config_sections import MetricSection
 from arena.errors import InputError, StoreError
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager

@@ -13,7 +13,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from arena.competition.record.combined_documents import ANALYSIS_PREFIX
-from arena.config import CombinedBoardSection, Settings, errors_name_setting
+from arena.config import Settings, errors_name_setting
+from arena.config_sections import CombinedBoardSection
 from arena.errors import UsageError
 from arena.evaluation.combinations import (
     Combination,

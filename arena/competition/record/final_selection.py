@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.competition.record.roster import Roster
-from arena.config import FinalRule, Ties
+from arena.config_sections import FinalRule, Ties
 from arena.errors import UsageError
 from arena.utils.bracket_rows import with_brackets
 from arena.utils.text import plural

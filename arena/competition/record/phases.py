@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.competition.record.programs import programs_in
-from arena.config import CONFIG_NAME, PublicSection, Settings, errors_name_setting
+from arena.config import CONFIG_NAME, Settings, errors_name_setting
+from arena.config_sections import PublicSection
 from arena.errors import InputError, UsageError
 from arena.evaluation.solution_metric import scoring_metric
 from arena.interfaces import Metric, source_of

@@ -12,7 +12,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from arena.config import ProgramsSection, Settings
+from arena.config import Settings
+from arena.config_sections import ProgramsSection
 from arena.errors import ArenaError
 from arena.interfaces import End
 from arena.plugin.manager import PluginManager

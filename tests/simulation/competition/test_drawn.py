@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arena import simulate
-from arena.config import FinalSection
+from arena.config_sections import FinalSection
 from arena.errors import InputError, UsageError
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
