@@ -18,8 +18,9 @@ from starlette.testclient import TestClient
 from arena import responses
 from arena.requests import Answer
 from arena.server.web import api
-from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.api import ENDPOINTS
 from arena.server.web.body import receive
+from arena.server.web.endpoint import Endpoint
 from arena.server.web.openapi import document
 from arena.server.web.pages import PAGES
 from arena.server.web.people import refuse_other_sites

@@ -17,8 +17,8 @@ from arena.competition.record.rebuild import CAUSES
 from arena.interfaces import ExplainsScores
 from arena.plugin.manager import PluginManager
 from arena.server.web import language
+from arena.server.web.board_pages import FINAL_COLUMNS
 from arena.server.web.language import LANGUAGES, LOCALE
-from arena.server.web.pages import FINAL_COLUMNS
 from arena.server.web.problems import TITLES
 from arena.server.web.settings_pages import GROUPS
 from arena_mechanisms.ladder import LadderFree

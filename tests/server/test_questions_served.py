@@ -14,7 +14,7 @@ from arena.competition.competition import Competition
 from arena.errors import UsageError
 from arena.server.records.intake import Intake
 from arena.server.records.layout import Layout
-from arena.server.web.pages import submit_commands
+from arena.server.web.submission_pages import submit_commands
 from program import run_here
 from scenario import MANAGER, Scenario, settings_of
 from served_boards import MovedClock, served_here

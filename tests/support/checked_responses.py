@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from arena import responses
 from arena.server.web import app
-from arena.server.web.api import ENDPOINTS, Endpoint
+from arena.server.web.api import ENDPOINTS
 from arena.server.web.documents import json_bytes
+from arena.server.web.endpoint import Endpoint
 
 WITH_MORE_COLUMNS = (responses.BoardPage, responses.Result, responses.NextResult)
 """Types whose rows have further columns, such as secondary metrics."""

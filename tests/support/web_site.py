@@ -21,8 +21,8 @@ from starlette.testclient import TestClient
 from arena.requests import Answer
 from arena.server.records.layout import Layout, WebSettings
 from arena.server.records.published import CompetitionFacts, Publisher, State, TeamFacts
-from arena.server.web.api import route_path
 from arena.server.web.app import create_app
+from arena.server.web.endpoint import route_path
 from arena.server.web.openapi import document
 from arena.server.web.site import Buckets, Site
 from arena.server_section import ServerSection

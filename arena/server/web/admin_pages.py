@@ -12,22 +12,17 @@ from starlette.responses import RedirectResponse, Response
 from arena.server.records.announcements import LONGEST
 from arena.server.records.names import team_key
 from arena.server.records.people import HOST_ROLES, Account
-from arena.server.web import actions, api, models
+from arena.server.web import actions, models, organiser_api
 from arena.server.web.body import check_confirmed, read_fields, whole_number
-from arena.server.web.call import Call
+from arena.server.web.call import Call, address
 from arena.server.web.invitations import read_invitations
 from arena.server.web.language import _
 from arena.server.web.paging import SEARCHED_ABOVE, matches, page_of, search_of
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
 
 _RECENT = 2_000
 """Answers that the overview counts."""
-
-
-def _page(call: Call, template: str, **context: Any) -> Response:
-    status = context.pop("status", 200)
-    return render(call.site, call.request, call, template, status=status, **context)
 
 
 async def _overview(
@@ -46,13 +41,13 @@ async def _overview(
             rejected[(answer.status, str(fault.get("kind", "")))] += 1
         if answer.sha256:
             same[answer.sha256].add(answer.team)
-    return _page(
+    return show_page(
         call,
         "admin.html",
         status=status,
         problem=problem,
         made=made or {},
-        health=api.health(call),
+        health=organiser_api.health(call),
         has_next_result=call.competition.published.etag("next result") is not None,
         approvals=[
             account for account in call.site.accounts.accounts(name) if account.state == "waiting"
@@ -67,7 +62,7 @@ async def _overview(
         ),
         alike=_alike(names),
         events=call.competition.published.answers("", limit=20),
-        activity=await api.activity(call),
+        activity=await organiser_api.activity(call),
         decisions=[request for request in queue if not request.team],
         names=sorted(names),
         set_aside=[answer for answer in answers if answer.status == "set_aside"],
@@ -76,7 +71,7 @@ async def _overview(
             for invite in call.site.accounts.invites(kind="register")
             if invite.competition == name and invite.uses is None
         ],
-        exports=sorted(api.EXPORTS),
+        exports=sorted(organiser_api.EXPORTS),
         announcements=call.site.announcements.of(name),
         longest=LONGEST,
         may_mail=bool(call.competition.facts.server.smtp_host),
@@ -95,9 +90,9 @@ def _alike(names: list[str]) -> list[list[str]]:
 async def _teams(
     call: Call, problem: Problem | None = None, status: int = 200, made: Any = None
 ) -> Response:
-    teams, search = api.team_rows(call), search_of(call)
+    teams, search = organiser_api.team_rows(call), search_of(call)
     matching = [team for team in teams if matches(search, *_searched_texts(team))]
-    return _page(
+    return show_page(
         call,
         "admin_teams.html",
         status=status,
@@ -108,8 +103,8 @@ async def _teams(
         found=len(matching),
         searched_above=SEARCHED_ABOVE,
         **page_of(call, matching),
-        invitations=api.open_invitations(call),
-        merges=api.merges(call),
+        invitations=organiser_api.open_invitations(call),
+        merges=organiser_api.merges(call),
         may_mail=bool(call.competition.facts.server.smtp_host),
     )
 
@@ -186,11 +181,11 @@ async def _announce(call: Call, fields: dict[str, str]) -> None:
         raise Problem(
             422, _("An announcement has 1 to {most} characters.").format(most=f"{LONGEST:,}")
         )
-    api.announce(call, text, mail=bool(fields.get("mail")))
+    organiser_api.announce(call, text, mail=bool(fields.get("mail")))
 
 
 async def _withdraw(call: Call, fields: dict[str, str]) -> None:
-    api.withdraw_announcement(call, whole_number(fields.get("announcement", "")) or 0)
+    organiser_api.withdraw_announcement(call, whole_number(fields.get("announcement", "")) or 0)
 
 
 async def _rescore(call: Call, fields: dict[str, str]) -> None:
@@ -246,7 +241,7 @@ async def _invite(call: Call, fields: dict[str, str]) -> Response:
     text = fields.get("csv", "")
     people, faults = read_invitations(text)
     if fields.get("kind") == "create" and people and not faults:
-        return await _teams(call, made={"invited": api.invite_teams(call, people)})
+        return await _teams(call, made={"invited": organiser_api.invite_teams(call, people)})
     existing = {team.name for team, _members in call.site.accounts.teams(call.competition.name)}
     return await _teams(
         call,
@@ -256,16 +251,16 @@ async def _invite(call: Call, fields: dict[str, str]) -> Response:
 
 
 async def _withdraw_link(call: Call, fields: dict[str, str]) -> None:
-    api.withdraw_invitation(call, fields.get("invite", ""))
+    organiser_api.withdraw_invitation(call, fields.get("invite", ""))
 
 
 async def _link_again(call: Call, fields: dict[str, str]) -> Response:
-    invited = api.send_invitation_again(call, fields.get("invite", ""))
+    invited = organiser_api.send_invitation_again(call, fields.get("invite", ""))
     return await _teams(call, made={"invited": invited})
 
 
 async def _mail_again(call: Call, fields: dict[str, str]) -> None:
-    api.send_mail_again(call, fields.get("mail", ""))
+    organiser_api.send_mail_again(call, fields.get("mail", ""))
 
 
 async def _state(call: Call, fields: dict[str, str]) -> None:
@@ -274,13 +269,13 @@ async def _state(call: Call, fields: dict[str, str]) -> None:
         raise Problem(422, _("Fill in all fields of the form."))
     if state == "blocked":
         check_confirmed(fields)
-    api.set_account_state(call, _needed(fields, "account"), state)
+    organiser_api.set_account_state(call, _needed(fields, "account"), state)
 
 
 async def _merge(call: Call, fields: dict[str, str]) -> None:
     team, into = _needed(fields, "team"), _needed(fields, "into")
     check_confirmed(fields)
-    api.merge_teams(call, team, into)
+    organiser_api.merge_teams(call, team, into)
 
 
 async def _link(call: Call, fields: dict[str, str]) -> Response:
@@ -288,7 +283,7 @@ async def _link(call: Call, fields: dict[str, str]) -> Response:
 
     Whoever has the link is that person, in every competition of the server.
     """
-    account = api.participant(call, _needed(fields, "account"))
+    account = organiser_api.participant(call, _needed(fields, "account"))
     accounts, organiser = call.site.accounts, call.account.account
     elsewhere = accounts.competitions_of(account.account) - {call.competition.name}
     if not all(accounts.account(organiser, name).organiser for name in elsewhere):
@@ -322,14 +317,14 @@ async def _signin_link(call: Call, account: Account) -> Response:
         made_by=call.account.account,
         expires=call.site.clock() + timedelta(days=2),
     )
-    reset_link = {"signin": api.address(call, f"/invite/{secret}"), "name": account.name}
+    reset_link = {"signin": address(call, f"/invite/{secret}"), "name": account.name}
     return await _teams(call, made=reset_link)
 
 
 _TEAMS = "/admin/teams"
 _ANNOUNCED = "/admin#announce"
 _EVENTS = "/admin#events"
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", "/admin", "organiser", "admin", _show),
     ("POST", "/admin/code", "organiser", "admin", _form(_code, _overview, "/admin")),
     ("POST", "/admin/announce", "organiser", "admin", _form(_announce, _overview, _ANNOUNCED)),
@@ -350,5 +345,5 @@ PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
     ("POST", "/admin/teams/merge", "organiser", "admin", _form(_merge, _teams, _EVENTS)),
     ("POST", "/admin/teams/link", "organiser", "admin", _form(_link, _teams, _TEAMS)),
     ("POST", "/admin/teams/organiser", "organiser", "admin", _form(_organiser, _teams, _TEAMS)),
-    ("GET", "/admin/export/{what}.csv", "organiser", "admin", api.export),
+    ("GET", "/admin/export/{what}.csv", "organiser", "admin", organiser_api.export),
 )

@@ -21,11 +21,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.server.web import kaggle, pages
-from arena.server.web.api import ENDPOINTS, Endpoint, route_path
+from arena.server.web.api import ENDPOINTS
 from arena.server.web.body import read_json
 from arena.server.web.call import Call, check_runner, check_who
 from arena.server.web.cookies import MAX_BYTES, are_too_long, cookies_of
 from arena.server.web.documents import json_bytes
+from arena.server.web.endpoint import Endpoint, route_path
 from arena.server.web.language import _, choose, speak
 from arena.server.web.limits import network
 from arena.server.web.openapi import document

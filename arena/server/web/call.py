@@ -12,8 +12,8 @@ from arena.server.records.people import Account
 from arena.server.records.teams import Team
 from arena.server.web.language import _
 from arena.server.web.limits import sender
-from arena.server.web.people import Person, bearer, person_in
-from arena.server.web.problems import Problem, too_many_requests
+from arena.server.web.people import Person, bearer, identify, person_in
+from arena.server.web.problems import EXPECTED, Problem, too_many_requests
 from arena.server.web.site import CompetitionSite, Site
 
 
@@ -218,3 +218,22 @@ def check_who(call: Call, who: str, scope: str) -> None:
         if needs_approval:
             call.check_approved()
         call.team  # noqa: B018 - 403 without a team
+
+
+def address(call: Call, path: str) -> str:
+    """Return the full address of a page."""
+    url = call.site.settings.url
+    return (url or str(call.request.base_url).rstrip("/")) + path
+
+
+def call_of(request: Request, site: Site, name: str | None) -> Call | None:
+    """Return the call of a competition; None if there is none, or it has published nothing yet."""
+    if name not in site.competitions:
+        return None
+    try:
+        person = identify(request, site.accounts)
+        call = Call(request, site, site.competitions[name], person)
+        call.competition.facts  # noqa: B018 - raises before the first publication
+    except EXPECTED:
+        return None
+    return call

@@ -16,7 +16,7 @@ from arena.server.web.language import _
 from arena.server.web.mail import message_mails, organisers_notice
 from arena.server.web.problems import Problem
 from arena.server.web.prose import markdown
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Pages, refusals_on, show_page
 
 MOST_UNANSWERED = 10
 """Messages of one account that can wait for an answer."""
@@ -155,9 +155,7 @@ async def _show(
 ) -> Response:
     name, account, messages = call.competition.name, call.person.account, call.site.messages
     may_read = call.competition.limits.board == "anyone" or account is not None
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "messages.html",
         status=status,
@@ -194,9 +192,7 @@ async def _show_all(call: Call, problem: Problem | None = None, status: int = 20
     unanswered = messages.unanswered(name)
     waiting = {message.message for message in unanswered}
     earlier = [message for message in messages.all_of(name) if message.message not in waiting]
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "admin_messages.html",
         status=status,
@@ -229,7 +225,7 @@ async def _reply(call: Call) -> Response:
     return RedirectResponse(f"/{call.competition.name}/admin/messages", 303)
 
 
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", "/messages", "anyone", "read", _show),
     ("POST", "/messages", "signed-in", "submit", _ask),
     ("GET", "/admin/messages", "organiser", "admin", _show_all),

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from arena import responses
 from arena.requests import Answer
 from arena.server.records.sign_ins import Token
+from arena.server.records.teams import Member
 from arena.server.web.actions import Sent
 from arena.server.web.call import Call
 from arena.server.web.language import _
@@ -122,4 +123,14 @@ def token_state(token: Token) -> responses.TokenState:
         created=token.created.isoformat(),
         expires=token.expires.isoformat() if token.expires else None,
         used=token.used.isoformat() if token.used else None,
+    )
+
+
+def person_state(member: Member) -> responses.Person:
+    """Return a member of a team, for the team and the organiser."""
+    return responses.Person(
+        account=member.account,
+        name=member.name,
+        contact=member.contact,
+        joined=member.joined.isoformat(),
     )

@@ -13,7 +13,7 @@ from arena.server.web.call import Call, may_download
 from arena.server.web.colours import style_sheet
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, render, served_markdown
+from arena.server.web.rendering import Pages, served_markdown, show_page
 
 _IMAGE_TYPES = {
     "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
@@ -37,9 +37,7 @@ def _prose(call: Call, name: str) -> Markup | None:
 async def _overview(call: Call) -> Response:
     facts, rows = call.competition.facts, call.competition.board()[0]
     may_read = call.competition.limits.board == "anyone" or call.person.organiser or call.own_team
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "overview.html",
         prose=_prose(call, "overview"),
@@ -55,8 +53,7 @@ async def _page(call: Call) -> Response:
     prose = None if name.startswith("_") else _prose(call, name)
     if prose is None:
         return _image(call, name)
-    return render(
-        call.site, call.request, call, "page.html",
+    return show_page(call, "page.html",
         prose=prose, title=dict(call.competition.folder().tabs())[name],
     )  # fmt: skip
 
@@ -114,9 +111,7 @@ async def list_files(call: Call) -> responses.FileList:
 
 
 async def _files(call: Call) -> Response:
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "files.html",
         files=call.competition.folder().files,
@@ -135,7 +130,7 @@ async def _colours(call: Call) -> Response:
     )
 
 
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", "/overview", "anyone", "read", _overview),
     ("GET", "/colours.css", "anyone", "read", _colours),
     ("GET", "/pages/{page}", "anyone", "read", _page),

@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from arena.server.records.uploads import Stored
-from arena.server.web import actions, api
+from arena.server.web import actions
 from arena.server.web.body import (
     Received,
     base_name,
@@ -36,6 +36,7 @@ from arena.server.web.body import (
     whole_number,
 )
 from arena.server.web.call import Call, check_who
+from arena.server.web.csv_table import table_csv
 from arena.server.web.documents import fault_line
 from arena.server.web.people import Person, identify
 from arena.server.web.problems import Problem, problem_of
@@ -285,7 +286,7 @@ async def _content(site: Site, request: Request) -> Response:
 
 def _board_archive(call: Call) -> Response:
     name = f"{call.competition.name}-publicleaderboard.csv"
-    text = api.table_csv(_leaderboard(call), ("teamId", "teamName", "submissionDate", "score"))
+    text = table_csv(_leaderboard(call), ("teamId", "teamName", "submissionDate", "score"))
     return _download(_archive(name, text.encode()), "application/zip", call.site.clock())
 
 

@@ -17,7 +17,7 @@ from arena.server.web.documents import answer_row, request_state
 from arena.server.web.language import _
 from arena.server.web.paging import ROWS, number_of_pages, page_number
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
 
 STATUSES = ("accepted", "rejected", "refused", "withdrawn", "disqualified", "set_aside")
 RERUN = {"rejected", "set_aside"}
@@ -66,9 +66,7 @@ async def _show_list(call: Call) -> Response:
     except Problem as error:
         problem, query = error, SubmissionQuery()
     answers, total = await _matching(call, query)
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "admin_submissions.html",
         status=problem.status if problem else 200,
@@ -167,9 +165,7 @@ async def _show(call: Call, problem: Problem | None = None, status: int = 200) -
     same = [] if answer is None else await run_in_threadpool(
         call.competition.published.same_file, answer
     )  # fmt: skip
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "admin_submission.html",
         status=status,
@@ -205,7 +201,7 @@ def _act(kind: str) -> Handler:
 
 
 _SUBMISSION = "/admin/submissions/{request}"
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", "/admin/submissions", "organiser", "admin", _show_list),
     ("GET", _SUBMISSION, "organiser", "admin", _show),
     *(

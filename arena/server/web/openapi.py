@@ -14,7 +14,9 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import is_typeddict
 
 from arena import responses
-from arena.server.web.api import ENDPOINTS, EXPORTS, Endpoint
+from arena.server.web.api import ENDPOINTS
+from arena.server.web.endpoint import Endpoint
+from arena.server.web.organiser_api import EXPORTS
 from arena.server.web.problems import TITLES
 
 _PARAMETERS = {

@@ -7,11 +7,31 @@ from typing import Any
 
 from arena.server.web.body import whole_number
 from arena.server.web.call import Call
+from arena.server.web.problems import Problem
 
 ROWS = 100
 """Rows of a list on a page."""
 SEARCHED_ABOVE = 20
 """Teams of a list that a reader finds without a search."""
+MOST_ROWS = 500
+"""Rows of a page of the API."""
+PAGE_QUERY = {
+    "before": "Continue after the last seq of the previous page.",
+    "limit": "Rows a page.",
+}
+"""Parameters of the query of the pages of the API, and their meanings."""
+
+
+def number_in_query(call: Call, name: str, default: int | None, most: int = 2**53) -> int | None:
+    """Return a whole number of the query; 422 if it is none, or larger than ``most``."""
+    text = call.request.query_params.get(name)
+    if text is None:
+        return default
+    # Submissions that did not come by the queue have negative numbers in the order of answers.
+    digits = text.removeprefix("-") if name == "before" else text
+    if whole_number(digits, digits=20) is None or int(digits) > most:
+        raise Problem(422, f"{name} is {text[:40]!r}, but must be a whole number up to {most}.")
+    return int(text)
 
 
 def page_number(call: Call) -> int:

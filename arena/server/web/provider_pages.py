@@ -38,13 +38,7 @@ from arena.server.web.people import (
     signed_in,
 )
 from arena.server.web.problems import Problem, too_many_requests
-from arena.server.web.provider import (
-    FLOW_SECONDS,
-    NEWCOMER_SECONDS,
-    Flow,
-    Identity,
-    ProviderError,
-)
+from arena.server.web.provider import FLOW_SECONDS, NEWCOMER_SECONDS, Flow, Identity, ProviderError
 from arena.server.web.site import Site
 from arena.server_section import ServerSection
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from arena.server.web import actions, language
+from arena.server.web.body import read_fields
 from arena.server.web.call import Call, cannot_create_a_team
 from arena.server.web.documents import fault_line
 from arena.server.web.problems import EXPECTED, problem_of
@@ -31,6 +32,8 @@ _BYTES = 1_000
 LOGOS = ("_logo.svg", "_logo.png", "_logo.webp", "_logo.jpg")
 """Names of an image in ``pages/`` that is shown beside the title."""
 Handler = Callable[[Call], Awaitable[Response]]
+Pages: TypeAlias = tuple[tuple[str, str, str, str, Handler], ...]
+"""Method, path below the competition, who, scope, handler; as those of an endpoint."""
 
 
 def _when(value: str | datetime | None) -> Markup:
@@ -173,6 +176,16 @@ def served_markdown(call: Call, text: str | None, *, below: int = 0) -> Markup |
     return markdown(text, below=below, addresses=Addresses.served(call.competition.name))
 
 
+def show_page(call: Call, template: str, **context: Any) -> Response:
+    """Return a page of a competition; its status may be among the context."""
+    return render(call.site, call.request, call, template, **context)
+
+
+def go_to(call: Call, path: str) -> Response:
+    """Return to a page of the competition, after a form."""
+    return RedirectResponse(f"/{call.competition.name}{path}", 303)
+
+
 def refusals_on(show: Callable[..., Awaitable[Response]]) -> Callable[[Handler], Handler]:
     """Return a decorator of a form's handler: a refusal is shown above the page ``show`` makes."""
 
@@ -190,3 +203,22 @@ def refusals_on(show: Callable[..., Awaitable[Response]]) -> Callable[[Handler],
         return handle
 
     return decorate
+
+
+def form_handler(
+    show: Callable[..., Awaitable[Response]],
+    act: Callable[[Call, dict[str, str]], Awaitable[Response]],
+) -> Handler:
+    """Return a handler of a form: a refusal is shown on its page, with the person's input."""
+
+    async def handle(call: Call) -> Response:
+        fields: dict[str, str] = {}
+
+        @refusals_on(partial(show, fields=fields))
+        async def act_on_fields(call: Call) -> Response:
+            fields.update(await read_fields(call.request, call.competition.limits))
+            return await act(call, fields)
+
+        return await act_on_fields(call)
+
+    return handle

@@ -25,7 +25,7 @@ from arena.server.web.call import Call
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Pages, refusals_on, show_page
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Competition", (
@@ -218,9 +218,7 @@ async def _show(
         )
         for name in call.competition.facts.phase_names
     ]
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "admin_settings.html",
         status=status,
@@ -279,7 +277,7 @@ async def _change(call: Call) -> Response:
     return await act(call)
 
 
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", "/admin/settings", "organiser", "admin", _show),
     ("POST", "/admin/settings", "organiser", "admin", _change),
 )

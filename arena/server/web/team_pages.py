@@ -7,22 +7,20 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import RedirectResponse, Response
 
 from arena.server.records.teams import LONGEST_NOTE, Team
-from arena.server.web import actions, api, membership, models
+from arena.server.web import actions, membership, models, organiser_api
 from arena.server.web.body import check_confirmed, read_fields
 from arena.server.web.call import Call
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, refusals_on, render
+from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
 
 
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
-    team, competition = api.team_of_address(call), call.competition
+    team, competition = organiser_api.team_of_address(call), call.competition
     name = actions.record_name(call, team)
-    row = next(row for row in api.team_rows(call) if row["id"] == team.team)
+    row = next(row for row in organiser_api.team_rows(call) if row["id"] == team.team)
     exemption = next((row for row in competition.facts.exemptions if row["team"] == name), None)
     answers = competition.published.answers(name, limit=50)
-    return render(
-        call.site,
-        call.request,
+    return show_page(
         call,
         "admin_team.html",
         status=status,
@@ -48,12 +46,14 @@ Act = Callable[[Call, Team, dict[str, str]], Awaitable[None]]
 
 
 async def _rename(call: Call, team: Team, fields: dict[str, str]) -> None:
-    api.change_team(call, team, models.TeamEdit.model_construct(name=fields.get("name", "")))
+    organiser_api.change_team(
+        call, team, models.TeamEdit.model_construct(name=fields.get("name", ""))
+    )
 
 
 async def _note(call: Call, team: Team, fields: dict[str, str]) -> None:
     note = fields.get("note", "").replace("\r\n", "\n")[:LONGEST_NOTE]
-    api.change_team(call, team, models.TeamEdit.model_construct(note=note))
+    organiser_api.change_team(call, team, models.TeamEdit.model_construct(note=note))
 
 
 async def _bracket(call: Call, team: Team, fields: dict[str, str]) -> None:
@@ -79,7 +79,7 @@ def _form(act: Act) -> Handler:
     @refusals_on(_show)
     async def handle(call: Call) -> Response:
         fields = await read_fields(call.request, call.competition.limits)
-        team = api.team_of_address(call)
+        team = organiser_api.team_of_address(call)
         await act(call, team, fields)
         return RedirectResponse(f"/{call.competition.name}/admin/teams/{team.team}", 303)
 
@@ -87,7 +87,7 @@ def _form(act: Act) -> Handler:
 
 
 _TEAM = "/admin/teams/{team}"
-PAGES: tuple[tuple[str, str, str, str, Handler], ...] = (
+PAGES: Pages = (
     ("GET", _TEAM, "organiser", "admin", _show),
     ("POST", f"{_TEAM}/rename", "organiser", "admin", _form(_rename)),
     ("POST", f"{_TEAM}/note", "organiser", "admin", _form(_note)),
