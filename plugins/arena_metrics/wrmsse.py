@@ -64,6 +64,11 @@ class _Level:
         A group under counts has the mean of the errors of its drawn rows, times their number in
         all rows, and the share of its rows that was drawn as a factor of its weight.
         """
+        weighted_roots = self._of_single_rows(errors)
+        if weighted_roots is not None:
+            weight = self.weight[self.codes]
+            with np.errstate(invalid="ignore"):
+                return np.asarray(weighted_roots @ counts / (weight @ counts))
         from scipy.sparse import csr_matrix
 
         rows, size = np.arange(len(self.codes)), np.bincount(self.codes)[:, np.newaxis]
@@ -79,6 +84,15 @@ class _Level:
             weights = self.weight[:, np.newaxis] * share
             weighted = np.where(share > 0, weights * roots, 0.0).sum(axis=0)
             return np.asarray(weighted / weights.sum(axis=0))
+
+    def _of_single_rows(self, errors: FloatArray) -> FloatArray | None:
+        """Return the ``(n,)`` weighted errors of rows; None with larger groups, or without end."""
+        if len(self.scale) < len(self.codes):
+            return None
+        with np.errstate(over="ignore"):
+            roots = np.sqrt(np.square(errors).mean(axis=1) / self.scale[self.codes])
+            weighted = self.weight[self.codes] * roots
+        return weighted if np.isfinite(weighted).all() else None
 
     def influence(self, errors: FloatArray) -> FloatArray:
         """Return the ``(n,)`` derivatives of the error with respect to the counts of the rows."""
@@ -203,10 +217,10 @@ class Wrmsse(BaseMetric):
         levels = self._levels_of(n)
         scores = np.empty((len(predictions), n_resamples))
         step = max(1, _CELLS_AT_ONCE // max(1, n))
-        for row, prediction in zip(scores, predictions, strict=True):
-            errors = (prediction - truth).reshape(n, -1)
-            for start in range(0, n_resamples, step):
-                part = slice(start, start + step)
-                counts = weights[:, part].astype(np.float64)
+        for start in range(0, n_resamples, step):
+            part = slice(start, start + step)
+            counts = weights[:, part].astype(np.float64)
+            for row, prediction in zip(scores, predictions, strict=True):
+                errors = (prediction - truth).reshape(n, -1)
                 row[part] = np.mean([level.errors(errors, counts) for level in levels], axis=0)
         return scores

@@ -13,7 +13,7 @@ SMALLEST = {
     "bench_foreign": "--scale 0.002 --workers 1 --submissions 2 --repeats 1",
     "bench_growth": "--submissions 10 --teams 5 --team 1 --repeats 0",
     "bench_intake": "--scale 0.01",
-    "bench_metrics": "--rows 400 --resamples 12",
+    "bench_metrics": "--rows 200 --resamples 12",
     "bench_objects": "--scale 0.01",
     "bench_organiser": "--scale 0.02 --repeats 1",
     "bench_pointwise_ranks": "--scale 0.01 --rows 1000",

@@ -130,6 +130,18 @@ def test_wrmsse_of_two_levels_is_as_by_hand() -> None:
         bound(("total",), **series, **total | {"scale_total": [4, 5]})
 
 
+@pytest.mark.parametrize("levels", [(), ("single",)])
+def test_series_that_are_not_drawn_do_not_count(levels: tuple[str, ...]) -> None:
+    """An error too large to be squared counts where it is drawn; single series have any order."""
+    names = {"scale": [4, 1, 1], "weight": [3, 3, 1], "single": [2, 0, 1]}
+    names |= {"scale_single": [4, 1, 1], "weight_single": [3, 3, 1]}
+    truth, predictions = np.zeros(3), np.array([[4.0, 1.0, 3.0], [4.0, 1.0, 1e200]])
+    weights = np.array([[1, 0, 0, 2], [1, 1, 0, 1], [0, 2, 0, 1]], dtype=np.uint8)
+    by_hand = [[1.5, 1.8, np.nan, 1.8], [1.5, np.inf, np.nan, np.inf]]
+    scores = bound(levels, **names).resample(truth, predictions, weights)
+    np.testing.assert_allclose(scores, by_hand, rtol=1e-12)
+
+
 def test_influence_of_a_series_is_the_derivative_of_the_score() -> None:
     rng, n = np.random.default_rng(0), 12
     store = np.arange(n) % 3
