@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, get_args
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from arena.server.records.announcements import LONGEST
 from arena.server.records.names import team_key
@@ -19,7 +19,7 @@ from arena.server.web.invitations import read_invitations
 from arena.server.web.language import _
 from arena.server.web.paging import SEARCHED_ABOVE, matches, page_of, search_of
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
+from arena.server.web.rendering import Handler, Pages, go_to, refusals_on, show_page
 
 _RECENT = 2_000
 """Answers that the overview counts."""
@@ -133,7 +133,7 @@ def _form(act: Act, show: Callable[..., Awaitable[Response]], path: str) -> Hand
     async def handle(call: Call) -> Response:
         fields = await read_fields(call.request, call.competition.limits)
         answer = await act(call, fields)
-        return answer or RedirectResponse(f"/{call.competition.name}{path}", 303)
+        return answer or go_to(call, path)
 
     return handle
 

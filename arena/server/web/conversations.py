@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from arena import responses
 from arena.server.records.messages import LONGEST, Message
@@ -16,7 +16,7 @@ from arena.server.web.language import _
 from arena.server.web.mail import message_mails, organisers_notice
 from arena.server.web.problems import Problem
 from arena.server.web.prose import markdown
-from arena.server.web.rendering import Pages, refusals_on, show_page
+from arena.server.web.rendering import Pages, go_to, refusals_on, show_page
 
 MOST_UNANSWERED = 10
 """Messages of one account that can wait for an answer."""
@@ -182,7 +182,7 @@ async def _ask(call: Call) -> Response:
     async def send(call: Call) -> Response:
         fields.update(await read_fields(call.request, call.competition.limits))
         ask(call, fields.get("text", ""))
-        return RedirectResponse(f"/{call.competition.name}/messages", 303)
+        return go_to(call, "/messages")
 
     return await send(call)
 
@@ -222,7 +222,7 @@ async def _reply(call: Call) -> Response:
             published=published,
         ),
     )
-    return RedirectResponse(f"/{call.competition.name}/admin/messages", 303)
+    return go_to(call, "/admin/messages")
 
 
 PAGES: Pages = (

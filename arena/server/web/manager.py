@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 
 from arena import responses
 from arena.requests import Answer, Request
@@ -17,7 +17,7 @@ from arena.server.web.documents import answer_row, request_state
 from arena.server.web.language import _
 from arena.server.web.paging import ROWS, number_of_pages, page_number
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
+from arena.server.web.rendering import Handler, Pages, go_to, refusals_on, show_page
 
 STATUSES = ("accepted", "rejected", "refused", "withdrawn", "disqualified", "set_aside")
 RERUN = {"rejected", "set_aside"}
@@ -184,10 +184,10 @@ def _act(kind: str) -> Handler:
     @refusals_on(_show)
     async def act(call: Call) -> Response:
         fields = await read_fields(call.request, call.competition.limits)
-        base = f"/{call.competition.name}/admin/submissions"
+        base = "/admin/submissions"
         if kind == "rerun":
             request = await run_in_threadpool(rerun, call)
-            return RedirectResponse(f"{base}/{request.request}", 303)
+            return go_to(call, f"{base}/{request.request}")
         answer = actions.sent_request(call, call.request.path_params["request"]).answer
         reason = fields.get("reason", "").strip()[:500]
         if not reason:
@@ -195,7 +195,7 @@ def _act(kind: str) -> Handler:
         if answer is None or answer.submission is None:
             raise Problem(409, _("This file was not accepted, so it counts for nothing."))
         actions.admin(call, kind, {"submission": answer.submission, "reason": reason})
-        return RedirectResponse(f"{base}/{answer.request}", 303)
+        return go_to(call, f"{base}/{answer.request}")
 
     return act
 

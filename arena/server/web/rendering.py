@@ -182,7 +182,7 @@ def show_page(call: Call, template: str, **context: Any) -> Response:
 
 
 def go_to(call: Call, path: str) -> Response:
-    """Return to a page of the competition, after a form."""
+    """Return the answer that sends a browser to a page of the competition, after a form."""
     return RedirectResponse(f"/{call.competition.name}{path}", 303)
 
 

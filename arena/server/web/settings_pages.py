@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from arena import responses
 from arena.changeable_settings import (
@@ -25,7 +25,7 @@ from arena.server.web.call import Call
 from arena.server.web.documents import request_state
 from arena.server.web.language import _
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Pages, refusals_on, show_page
+from arena.server.web.rendering import Pages, go_to, refusals_on, show_page
 
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Competition", (
@@ -269,7 +269,7 @@ async def _change(call: Call) -> Response:
         settings, texts = _of_form(call, fields)
         if fields.get("kind") == "apply":
             request = change(call, settings, texts)
-            return RedirectResponse(f"/{call.competition.name}/submissions/{request.request}", 303)
+            return go_to(call, f"/submissions/{request.request}")
         if fields.get("kind") == "new page":
             return await _show(call, fields=fields)
         return await _show(call, fields=fields, lines=preview(call, settings, texts))

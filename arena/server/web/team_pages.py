@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from arena.server.records.teams import LONGEST_NOTE, Team
 from arena.server.web import actions, membership, models, organiser_api
 from arena.server.web.body import check_confirmed, read_fields
 from arena.server.web.call import Call
 from arena.server.web.problems import Problem
-from arena.server.web.rendering import Handler, Pages, refusals_on, show_page
+from arena.server.web.rendering import Handler, Pages, go_to, refusals_on, show_page
 
 
 async def _show(call: Call, problem: Problem | None = None, status: int = 200) -> Response:
@@ -81,7 +81,7 @@ def _form(act: Act) -> Handler:
         fields = await read_fields(call.request, call.competition.limits)
         team = organiser_api.team_of_address(call)
         await act(call, team, fields)
-        return RedirectResponse(f"/{call.competition.name}/admin/teams/{team.team}", 303)
+        return go_to(call, f"/admin/teams/{team.team}")
 
     return handle
 
