@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from arena.types import FloatArray, IntArray, WeightArray
 from arena_metrics.kernels.text_cells import average_precisions, check_runs, overlaps
+from arena_metrics.ranks import sort_with_ties
 
 __all__ = [
     "average_precisions",
@@ -40,9 +41,8 @@ def _strips(weights: WeightArray) -> Iterator[slice]:
 
 def _sorted(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the stable ascending order, and where each group of equal values begins."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    return order, np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    order, first = sort_with_ties(values)
+    return order, np.flatnonzero(first)
 
 
 def _last(sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
