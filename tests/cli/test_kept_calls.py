@@ -19,7 +19,7 @@ import pytest
 from arena.cli.commands import init
 from arena.cli.discovery import InstalledCommand
 from arena.cli.folder import changed_outside, find_folder
-from arena.competition.other_platforms import ImportedSettings
+from arena.competition.other_platforms.imported_settings import ImportedSettings
 from arena.competition.programs.local_runs import SubmittedProgram
 from arena.competition.replay import Replay, ReplayedBoard
 from arena.competition.rescore import RankChange
@@ -196,9 +196,9 @@ def test_commands_that_import_call_and_print_as_kept(commands: RecordedCommands)
         "write",
         lambda _, folder: [folder / "settings.toml", folder / "[b]page.md"],
     )
-    commands.function("competition.other_platforms.settings_from_codabench", imported)
+    commands.function("competition.other_platforms.codabench.settings_from_codabench", imported)
     commands.function(
-        "competition.other_platforms.settings_from_evalai", replace(imported, row_sets={})
+        "competition.other_platforms.evalai.settings_from_evalai", replace(imported, row_sets={})
     )
     commands.run("import 'my files' --codabench bundle")
     commands.run("import files --evalai challenge")

@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 
-from arena.competition.other_platforms import (
-    ImportedSettings,
-    evalai_phase,
-    settings_from_codabench,
-    settings_from_evalai,
-)
+from arena.competition.other_platforms.codabench import settings_from_codabench
+from arena.competition.other_platforms.evalai import evalai_phase, settings_from_evalai
+from arena.competition.other_platforms.imported_settings import ImportedSettings
 from arena.config import Settings, read_settings
 from arena.errors import InputError
 from kept import check_kept_document

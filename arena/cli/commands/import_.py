@@ -101,7 +101,8 @@ def import_(
 
 
 def _import_settings(folder: Path, codabench: Path | None, evalai: Path | None) -> None:
-    from arena.competition.other_platforms import settings_from_codabench, settings_from_evalai
+    from arena.competition.other_platforms.codabench import settings_from_codabench
+    from arena.competition.other_platforms.evalai import settings_from_evalai
 
     if codabench is not None:
         imported = settings_from_codabench(codabench)
