@@ -515,7 +515,6 @@ def read_state(
         )
         notes += count_interrupted(store, settings, actor, clock())
     notes += _changed_code(stored_specification, code, manager)
-    notes += _without_scores(store, int(revision or 1))
     back = clock_set_back(store, clock())
     if not back and not view:  # else the same would be said twice
         store.watch_times()
@@ -561,19 +560,6 @@ def clock_set_back(store: Store, now: datetime) -> list[str]:
         f"The clock of this machine shows {now:%Y-%m-%d %H:%M} UTC, but the last event of the "
         f"record is of {last:%Y-%m-%d %H:%M} UTC: set the clock. The deadline and the limits of a "
         f"day follow it."
-    ]
-
-
-def _without_scores(store: Store, revision: int) -> list[str]:
-    """Return a note if the last rescore left out submissions, as earlier versions of arena did."""
-    numbers = store.accepted_without_scores(revision) if revision > 1 else []
-    if not numbers:
-        return []
-    are = "submission that was" if len(numbers) == 1 else "submissions that were"
-    return [
-        f"The last rescore left out {len(numbers):,} {are} disqualified then, the first of which "
-        f"is {numbers[0]}. Run arena rescore --apply: without their scores, teams that are "
-        f"admitted again may be ranked by the wrong file."
     ]
 
 

@@ -378,16 +378,6 @@ class Store:
         with self.database.reading() as cursor:
             return execute(cursor, query, [phase]).fetchall()
 
-    def accepted_without_scores(self, revision: int) -> list[int]:
-        """Return the accepted submissions that a revision has not scored, in the order of ids."""
-        query = (
-            "SELECT submission FROM submissions "
-            "ANTI JOIN (FROM scores WHERE revision = ?) USING (submission) "
-            "WHERE status = 'accepted' ORDER BY submission"
-        )
-        with self.database.reading() as cursor:
-            return [number for (number,) in execute(cursor, query, [revision]).fetchall()]
-
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
         with self.database.reading() as cursor:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.competition.record.ledger import Ledger
 from arena.errors import InputError, MetricError
 from arena.utils.parallel import NoProgress
 from competition_folder import as_older_version
@@ -114,23 +113,6 @@ def test_a_team_that_was_disqualified_during_a_rescore_has_its_scores_after_it(
             boards.append([(row["team"], row["submission"]) for row in rows])
     assert boards[0] == boards[1]
     assert ("a", 1) in boards[0]
-
-
-def test_a_rescore_by_an_earlier_arena_that_left_out_disqualified_files_is_named(
-    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with scenario.create() as competition:
-        scenario.send(competition, ("a", 90), ("b", 80))
-        competition.disqualify_team("a", "two accounts")
-        with monkeypatch.context() as earlier:
-            earlier.setattr(Ledger, "accepted_teams", lambda _ledger: {2: "b"})
-            competition.rescore(scenario.solution_file, apply=True)
-        competition.reinstate(team="a", reason="a mistake")
-    with scenario.reopen() as competition:
-        assert "left out 1 submission that was disqualified then" in competition.notes[0]
-        competition.rescore(scenario.solution_file, apply=True)
-    with scenario.reopen() as competition:
-        assert competition.notes == ()
 
 
 @pytest.mark.few(1)
