@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.changeable_settings import LONGEST_TEXT, Kind, changeable, ends_the_competition
-from arena.competition.record.adopted_settings import view_settings
+from arena.competition.record.adopted_settings import check_place, view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
 from arena.errors import ArenaError, InputError, UsageError
@@ -44,7 +44,9 @@ def settings_fault(state: CompetitionState) -> str:
 
 def _check(state: CompetitionState, new_settings: Settings) -> None:
     """Raise an error if opening the competition with these settings would."""
-    view_settings(state.store, state.manager, new_settings)
+    settings, *_ = view_settings(state.store, state.manager, new_settings)
+    if settings.store != state.settings.store:
+        check_place(state.store, settings)
 
 
 def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mapping[str, Any]) -> str:

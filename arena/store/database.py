@@ -26,6 +26,7 @@ from arena.store.prediction_table import PredictionTable
 from arena.store.schema import Catalog
 from arena.utils.file_errors import reason_of
 from arena.utils.memory import remember_holder
+from arena.utils.text import plural
 
 if TYPE_CHECKING:
     from arena.store.prediction_objects import PredictionObjects
@@ -461,6 +462,37 @@ class Database:
     @keeper.setter
     def keeper(self, keeper: Keeper) -> None:
         self._keeper = keeper if keeper.outside else None
+
+    def keeper_at(self, cursor: duckdb.DuckDBPyConnection, url: str | None) -> Keeper:
+        """Return what keeps predictions at another location from now on; None: in the database.
+
+        Raises
+        ------
+        StoreError
+            If nothing can be written there, if there are predictions in the database or would have
+            to be moved into it, or if a copy of an object is missing.
+        """
+        if url is None:
+            if cursor.execute("SELECT 1 FROM objects LIMIT 1").fetchall():
+                raise StoreError(
+                    f"The predictions of the database '{self.path}' are at {self.keeper.outside} "
+                    f"and cannot be moved into it. Nothing was changed."
+                )
+            return PredictionTable(self.path, self.reading)
+        keeper = self.objects_at(url)
+        if cursor.execute("SELECT 1 FROM predictions LIMIT 1").fetchall():
+            raise StoreError(
+                f"The database '{self.path}' contains predictions of submissions, which cannot be "
+                f"moved out of it. Nothing was changed."
+            )
+        keeper.place.prepare()
+        if lacking := keeper.lacking(cursor):
+            raise StoreError(
+                f"{plural(len(lacking), 'object', 'are')} not at {keeper.place.url}, "
+                f"such as {lacking[0]}. "
+                f"Copy everything from {self.keeper.outside} first. Nothing was changed."
+            )
+        return keeper
 
     def objects_at(self, url: str, identity: str | None = None) -> PredictionObjects:
         """Return the objects of this database at a location."""

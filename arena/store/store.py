@@ -378,6 +378,11 @@ class Store:
         with self.database.reading() as cursor:
             return execute(cursor, query, [phase]).fetchall()
 
+    def check_place(self, url: str | None) -> None:
+        """Raise the error of :meth:`Transaction.keep_predictions_at` for another place."""
+        with self.database.reading() as cursor:
+            self.database.keeper_at(cursor, url)
+
     def quota_used(self, team: str, day: date | str | None) -> int:
         """Return how many submissions of a team count on a day, in a week, or in total."""
         with self.database.reading() as cursor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from arena.errors import StoreError, StoreFormatError
+from arena.errors import StoreFormatError
 from arena.evaluation.predictions import cell_bytes
 from arena.store.database import PLACE, Database
 from arena.store.derived import Pending, rebuild
@@ -17,7 +17,6 @@ from arena.store.facts import RECORD_KEY, Facts, all_facts, meta_is_recorded, re
 from arena.store.holders import Holder, select_holders
 from arena.store.incoming import Incoming
 from arena.store.journal import JournalEntry, Scoring
-from arena.store.prediction_table import PredictionTable
 from arena.store.quotas import change_places, day_name, select_place
 from arena.store.releases import (
     ReleaseRecord,
@@ -43,7 +42,6 @@ from arena.store.submissions import (
 from arena.store.timestamps import as_stored, as_text
 from arena.types import PredictionKind, Release, Solution, SubmissionRecord
 from arena.utils.strict_json import parse_json
-from arena.utils.text import plural
 
 _MOST_UNWRITTEN = 64 * 2**20
 """Bytes of objects that are held in memory until the end of a transaction."""
@@ -409,32 +407,12 @@ class Transaction:
             If nothing can be written there, if there are predictions in the database or would have
             to be moved into it, or if a copy of an object is missing.
         """
-        if url is None:
-            if execute(self._cursor, "SELECT 1 FROM objects LIMIT 1").fetchall():
-                raise StoreError(
-                    f"The predictions of the database '{self._database.path}' are at "
-                    f"{self._keeper.outside} and cannot be moved into it. Nothing was changed."
-                )
-            execute(self._cursor, "DELETE FROM meta WHERE name = ?", [PLACE])
-            self._facts.meta.add(PLACE)
-            self._keeper = PredictionTable(self._database.path, self._database.reading)
-            return
-        keeper = self._database.objects_at(url)
-        keeper.place.prepare()
-        if execute(self._cursor, "SELECT 1 FROM predictions LIMIT 1").fetchall():
-            raise StoreError(
-                f"The database '{self._database.path}' contains predictions of submissions, which "
-                "cannot be moved out of it. Nothing was changed."
-            )
-        if lacking := keeper.lacking(self._cursor):
-            raise StoreError(
-                f"{plural(len(lacking), 'object', 'are')} not at {keeper.place.url}, "
-                f"such as {lacking[0]}. "
-                f"Copy everything from {self._keeper.outside} first. Nothing was changed."
-            )
-        execute(self._cursor, "INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])
+        self._keeper = self._database.keeper_at(self._cursor, url)
         self._facts.meta.add(PLACE)
-        self._keeper = keeper
+        if url is None:
+            execute(self._cursor, "DELETE FROM meta WHERE name = ?", [PLACE])
+            return
+        execute(self._cursor, "INSERT OR REPLACE INTO meta VALUES (?, ?)", [PLACE, url])
 
     # -- the end -------------------------------------------------------------------------------
 

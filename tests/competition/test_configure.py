@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,10 +10,12 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
+import tomlkit
 
 from arena.changeable_settings import CHANGEABLE, choices, read_value
 from arena.competition import configure
 from arena.competition.competition import Competition
+from arena.competition.view import CompetitionView
 from arena.config import CONFIG_NAME, Settings, read_settings
 from arena.errors import InputError, UsageError
 from arena.requests import Request
@@ -45,6 +48,87 @@ def ask(competition: Competition, changes: dict[str, Any], **texts: str) -> tupl
     )
     (answer,) = competition.process([request], seconds=60.0)
     return answer.status, answer.message
+
+
+def test_a_place_to_which_predictions_cannot_be_moved_is_a_fault_of_the_file(
+    folder: Path, tmp_path: Path
+) -> None:
+    scenario, path = Scenario(folder.parent), folder / CONFIG_NAME
+    text = path.read_text()
+    with scenario.reopen() as competition:
+        competition.submit(scenario.file(1), "a")
+        path.write_text(text.replace("# predictions =", f'predictions = "{tmp_path}/other"'))
+        assert competition.has_new_settings()
+        refused = "[store] predictions cannot be changed like this."
+        assert refused in competition.settings_fault()
+    with CompetitionView.open(folder) as view:
+        assert "asks for another place of predictions" in view.notes[0]
+    with pytest.raises(InputError, match=re.escape(refused)):
+        scenario.reopen()
+
+
+CHANGES: dict[str, Any] = {
+    "competition.title": "New", "competition.start": START, "competition.deadline": LATER,
+    "competition.late_until": LATER, "competition.baseline": "b",
+    "data.id": "id", "data.target": ["x"], "data.usage": "x", "data.cluster": "x",
+    "data.time": "x", "data.tasks": "x", "data.weight": "x", "data.positive": "0",
+    "data.classes": ["1", "0"], "data.soft_labels": ["x"], "data.pending_labels": True,
+    "data.no_header": ["id", "y"], "data.submission_columns": ["x"],
+    "metric.name": "f1", "metric.secondary": ["f1"], "metric.decimals": 2, "metric.unit": "%",
+    "metric.lower_is_better": True, "metric.time_limit": 5, "metric.memory_limit": 500,
+    "public.mechanism": "full", "public.scope": "competition", "public.scores": "own",
+    "public.freeze": START, "public.accepted_rows": 5,
+    "limits.per_day": 9, "limits.per_week": 9, "limits.total": 9, "limits.max_bytes": 1000,
+    "limits.count_rejected": True,
+    "final.rule": "last", "final.count": 1, "final.ties": "earliest", "final.columns": ["f1"],
+    "analysis.resamples": 200, "analysis.level": 0.9, "analysis.intervals": False,
+    "analysis.ranker": "no", "analysis.full_bootstrap": True,
+    "store.predictions": "elsewhere", "plugins.required": ["none"],
+}  # fmt: skip
+OF_TABLES = {"programs", "bracket", "phase", "question", "board", "server"}
+"""Sections that are not there, or say nothing about scores."""
+
+LATER_ONLY = {"metric.name"} | {key for key in CHANGES if key.startswith("data.")}
+"""Keys of which a sentence says that they wait for a rescore, or change nothing any more."""
+
+
+@pytest.mark.slow
+def test_each_key_that_changes_after_submissions_is_applied_or_refused_everywhere(
+    folder: Path,
+) -> None:
+    sections = Settings.model_fields
+    keys = {
+        f"{name}.{key}"
+        for name in sections.keys() - OF_TABLES
+        for key in sections[name].annotation.model_fields  # type: ignore[union-attr]
+    }
+    assert keys == CHANGES.keys()
+    scenario, path = Scenario(folder.parent), folder / CONFIG_NAME
+    text, refused = path.read_text(), set()
+    competition = scenario.reopen()
+    scenario.send(competition, ("a", 90), ("b", 80))
+    for whole_key, value in CHANGES.items():
+        section, _, key = whole_key.partition(".")
+        document = tomlkit.parse(text)
+        document[section][key] = value  # type: ignore[index]
+        path.write_text(tomlkit.dumps(document))
+        fault = competition.settings_fault()
+        competition.close()
+        if fault:
+            refused.add(whole_key)
+            with pytest.raises(InputError, match=re.escape(fault.partition(": ")[2])):
+                scenario.reopen()
+            path.write_text(text)
+        competition = scenario.reopen()
+        wanted = read_settings(path)
+        assert competition.settings.changes_to(wanted) == [
+            change for change in competition.settings.changes_to(wanted) if change[0] in LATER_ONLY
+        ], whole_key
+    competition.close()
+    assert refused == {
+        "metric.lower_is_better", "metric.time_limit", "metric.memory_limit", "final.columns",
+        "analysis.ranker", "store.predictions",
+    }  # fmt: skip
 
 
 def test_a_change_is_written_and_adopted_with_comments_kept(folder: Path) -> None:

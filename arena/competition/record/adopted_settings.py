@@ -7,7 +7,8 @@ The scores shown before stay on record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -33,7 +34,7 @@ from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.public_board.advice import FULL_WARNING
 from arena.public_board.mechanism import review_mechanism
-from arena.store import Store, Transaction
+from arena.store import Store
 from arena.types import Solution, SolutionOutline
 from arena.utils.strict_json import parse_json
 from arena.utils.text import plural
@@ -138,6 +139,11 @@ def view_settings(
             f"as arena submit or arena finalize."
         )
         settings = _with_public_sections_of(proposal.before, settings)
+    if settings.store != proposal.before.store:
+        notes.append(
+            f"{CONFIG_NAME} asks for another place of predictions. The next command that writes "
+            f"moves to it, or says why that is refused."
+        )
     return settings, [*notes, *proposal.remarks], proposal.changes
 
 
@@ -167,7 +173,8 @@ def adopt_settings(
             rebuilt = rebuilding(board_facts(ledger, manager, settings, store.solution()))
         with store.transaction() as transaction:
             if settings.store != proposal.before.store:
-                _move_predictions(transaction, settings.store.predictions)
+                with _errors_of_the_place():
+                    transaction.keep_predictions_at(settings.store.predictions)
             transaction.put_meta("settings", settings.model_dump_json())
             payload = {"changes": list(proposal.changes)}
             transaction.append_event("configuration", actor, payload, time=now)
@@ -181,9 +188,16 @@ def adopt_settings(
     return settings, [*notes, *proposal.remarks]
 
 
-def _move_predictions(transaction: Transaction, place: str | None) -> None:
+def check_place(store: Store, settings: Settings) -> None:
+    """Refuse settings with another place of predictions to which they cannot be moved."""
+    with _errors_of_the_place():
+        store.check_place(settings.store.predictions)
+
+
+@contextmanager
+def _errors_of_the_place() -> Iterator[None]:
     try:
-        transaction.keep_predictions_at(place)
+        yield
     except StoreError as error:
         raise InputError(
             f"{CONFIG_NAME}: [store] predictions cannot be changed like this. {error}"
