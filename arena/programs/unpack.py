@@ -33,9 +33,7 @@ class PackedLimits:
     files: int = 10_000
 
 
-def unpack_program(
-    path: Path, folder: Path, entry: str, limits: PackedLimits | None = None
-) -> tuple[Fault, ...]:
+def unpack_program(path: Path, folder: Path, entry: str) -> tuple[Fault, ...]:
     """Unpack a program into an empty folder; return its faults, and an empty tuple if it has none.
 
     A file whose name ends with ``.py`` is copied as ``entry``; any other must be a ZIP archive that
@@ -52,7 +50,7 @@ def unpack_program(
     OSError
         If this machine cannot write the files.
     """
-    task = (str(path), str(folder), entry, limits or PackedLimits())
+    task = (str(path), str(folder), entry, PackedLimits())
     bounds = Limits(memory=MEMORY)
     try:
         answer = call_limited(

@@ -41,13 +41,14 @@ class Point:
     """The number of public labels that it claims to know, incorrectly."""
 
 
-def checkpoints(submissions: int, most: int = _POINTS) -> tuple[int, ...]:
+def checkpoints(submissions: int) -> tuple[int, ...]:
     """Return the numbers of submissions at which an attack is measured, evenly spaced to the last.
 
     >>> checkpoints(400)[:3], checkpoints(400)[-1], checkpoints(3)
     ((10, 20, 30), 400, (1, 2, 3))
     """
-    numbers = np.arange(1, min(submissions, most) + 1) * submissions / min(submissions, most)
+    count = min(submissions, _POINTS)
+    numbers = np.arange(1, count + 1) * submissions / count
     return tuple(int(number) for number in np.ceil(numbers))
 
 

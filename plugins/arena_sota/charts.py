@@ -244,7 +244,6 @@ def curves(
     lines_by_label: Mapping[str, tuple[FloatArray, FloatArray]],
     marks: Mapping[str, float],
     *,
-    y_title: str = "probability",
     x_title: str = "score",
     display: BoardDisplay | None = None,
 ) -> Specification:
@@ -270,7 +269,7 @@ def curves(
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
             "x": x_axis,
-            "y": quantitative("probability", y_title),
+            "y": quantitative("probability", "probability"),
             "color": color,
         },
     }

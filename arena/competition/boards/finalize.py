@@ -89,12 +89,8 @@ def finalize(
     return result
 
 
-def evaluate(
-    state: CompetitionState, progress: Progress, *, workers: int = 0, intervals: bool | None = None
-) -> ScoreResult:
+def evaluate(state: CompetitionState, progress: Progress, *, workers: int = 0) -> ScoreResult:
     """Rank the final submissions on the private rows. Nothing is stored.
-
-    ``intervals`` is whether to compute intervals; None: as the settings say.
 
     Raises
     ------
@@ -102,7 +98,7 @@ def evaluate(
         If there is no accepted submission that is not disqualified.
     """
     return _evaluate(
-        state, counted_submissions(state), progress=progress, workers=workers, intervals=intervals
+        state, counted_submissions(state), progress=progress, workers=workers, intervals=None
     )
 
 

@@ -222,7 +222,7 @@ class Advice:
 
     def headline(self) -> str:
         """Return the most important answer, in one sentence."""
-        now = self._nearest("teams", self.questions.design.teams)
+        now = self._with_teams(self.questions.design.teams)
         text = (
             f"With {plural(now.design.teams, 'team')} and "
             f"{plural(now.design.private_rows, 'private row')} the probability that the truly best "
@@ -241,7 +241,7 @@ class Advice:
         answers.append(("How many submissions a day?", self._choice("per_day", _plain)))
         answers.append(("Which mechanism?", self._mechanism()))
         answers.append(("Which metric?", self._metric()))
-        now = self._nearest("teams", base.teams)
+        now = self._with_teams(base.teams)
         answers.append(("How many teams matter?", who_may_win(now)))
         if self.questions.brackets:
             answers.append(("Does the best team of a bracket win it?", self._brackets()))
@@ -302,8 +302,9 @@ class Advice:
         source = "a formula; arena attack measures it"
         return [Decision("mechanism", mechanics.mechanism, effect, source)]
 
-    def _nearest(self, name: str, value: float) -> DesignFigures:
-        return min(self.sweep(name).designs, key=lambda design: abs(design.setting - value))
+    def _with_teams(self, count: float) -> DesignFigures:
+        """Return the figures of the design whose number of teams is nearest."""
+        return min(self.sweep("teams").designs, key=lambda design: abs(design.setting - count))
 
     def _rows(self) -> str:
         """Return the probabilities by private rows, and the rows for the pilot's submissions."""
@@ -354,7 +355,7 @@ class Advice:
     def _brackets(self) -> str:
         """Return the probabilities within brackets, whose boards rank their own teams only."""
         probabilities = (
-            f"{name}, {count:,.0f} teams: {win_probability(self._nearest('teams', count))}"
+            f"{name}, {count:,.0f} teams: {win_probability(self._with_teams(count))}"
             for name, count in self.questions.brackets.items()
         )
         return (
@@ -418,7 +419,7 @@ class Advice:
     def paragraph(self) -> str:
         """Return what to tell colleagues, in one paragraph."""
         base, plan = self.questions.design, self.plan
-        now = self._nearest("teams", base.teams)
+        now = self._with_teams(base.teams)
         needed = ""
         if _is_known(plan.best_wins_rows):
             needed = (
