@@ -152,8 +152,9 @@ def test_commands_that_change_data_call_and_print_as_kept(commands: RecordedComm
     commands.run("rows add r.csv")
     commands.run("publish --phase two", publication_warnings=["[b]Wait."], publish=3)
     commands.run("retract --reason wrong", retract=3)
+    commands.monkeypatch.setenv("COLUMNS", "12")  # what may be copied is not wrapped
     commands.run("export out", export=["one"])
-    commands.run("export out", export=["one", "two"])
+    commands.run("export the-archive", export=["one", "two"])
     commands.run("export out --site --phase one")
     commands.function("server.archive.write_site", 12)
     commands.run("export out --site")

@@ -57,6 +57,24 @@ def test_usage_column_of_another_name(solve: Solve) -> None:
         solve("id,y\na,1\n", VALUE, usage="split")
 
 
+def test_a_column_of_usages_is_recognised_if_it_is_the_only_one(solve: Solve) -> None:
+    for header, public, private, guessed in (
+        ("id,y,part", "a,1,Public", "b,2,Private", "part"),
+        ("id,y,part", "a,1, publictest ", "b,2,PrivateTest", "part"),
+        ("id,y,part", "a,1,Public", "b,2,Public", None),  # no private row
+        ("id,y,part", "a,1,Public", "b,2,Training", None),
+        ("id,y,part,other", "a,1,Public,Public", "b,2,Private,Private", None),
+        ("id,y,part,Usage", "a,1,Public,Private", "b,2,Private,Public", None),
+        ("part,y", "Public,1", "Private,2", None),  # the id column
+    ):
+        solution = solve(f"{header}\n{public}\n{private}\n", VALUE, targets=("y",))
+        assert solution.guessed_usage == guessed, (header, public)
+        if guessed is not None:
+            assert solution.usage.tolist() == [Usage.PUBLIC, Usage.PRIVATE]
+    with pytest.raises(InputError, match="part"):
+        solve("id,y,part,part\na,1,Public,Public\nb,2,Private,Private\n", VALUE)
+
+
 def test_id_column_is_id_else_the_first(solve: Solve) -> None:
     assert solve("y,id\n1,a\n2,b\n", VALUE).id_column == "id"
     first = solve("row,y\n1,5\n2,6\n", VALUE)

@@ -14,6 +14,7 @@ from arena.evaluation.bootstrap import draw_resamples
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.interfaces import Study
+from arena.types import PredictionKind
 from arena_metrics.pointwise import Accuracy
 from arena_metrics.ranking import AveragePrecision, RocAuc
 from arena_metrics.regression import RootMeanSquaredError
@@ -180,38 +181,61 @@ def test_only_counts_of_right_rows_and_areas_under_the_curve_have_a_model():
         assert board_study.best_of_study(make_study(metric, labels, sent, classes), rng) is None
 
 
-@pytest.mark.slow
-def test_analyses_of_small_boards_are_kept():
-    """Forty rows: what is drawn, counted and said, and of which boards there is no model."""
+TRUTH = np.arange(40) % 2
+"""Forty rows: what is drawn, counted and said, and of which boards there is no model."""
+
+
+def small_board(metric: Any = None, truth: Any = TRUTH, classes: Any = ("a", "b")) -> Study:
+    """Return a board of five submissions, the last two alike, or of four that are ranked."""
     rng = np.random.default_rng(5)
-    truth = np.arange(40) % 2
-    predictions = np.where(rng.random((5, 40)) < 0.75, truth, 1 - truth)
+    predictions = np.where(rng.random((5, 40)) < 0.75, TRUTH, 1 - TRUTH)
     predictions[4] = predictions[3]
-    classes, clusters = ("a", "b"), np.arange(40) // 4
-    board = make_study(Accuracy(), truth, predictions, classes)
-    ranked = truth + rng.normal(size=(4, 40)).round(1) + rng.normal(size=40).round(1)
-    boards = {
-        "accuracies": board,
-        "accuracies of groups": replace(board, clusters=clusters),
-        "accuracies of one class": replace(board, classes=None),
-        "accuracies of three classes": replace(board, classes=("a", "b", "c")),
-        "error rates": make_study(ErrorRate(), truth, predictions, classes),
-        "half errors": make_study(HalfErrors(), truth, predictions, classes),
-        "areas": make_study(RocAuc(), truth, ranked, classes),
-        "average precisions": make_study(AveragePrecision(), truth, ranked, classes),
-        "areas of one positive row": make_study(RocAuc(), np.arange(40) // 39, ranked, classes),
-        "one submission": make_study(Accuracy(), truth, predictions[:1], classes),
-        "worse than guessing": make_study(Accuracy(), truth, 1 - predictions, classes),
-        "errors": make_study(RootMeanSquaredError(), truth * 1.0, ranked, None),
-    }
+    if metric is None or metric.prediction is PredictionKind.LABEL:
+        return make_study(metric or Accuracy(), truth, predictions, classes)
+    ranked = TRUTH + rng.normal(size=(4, 40)).round(1) + rng.normal(size=40).round(1)
+    return make_study(metric, truth, ranked, classes)
+
+
+def check_analyses(name: str, boards: dict[str, Study]) -> None:
     documents = {}
-    for name, study in boards.items():
+    for board_name, study in boards.items():
         finding = run(study)
         sections = provide_report_sections(SimpleNamespace(findings=(finding,), seed=0))
         texts = [[section.title, section.text] for section in sections]
-        documents[name] = {"verdict": finding.verdict, "document": finding.document}
-        documents[name]["sections"] = texts
-    check_kept_document("sota-analysis", documents)
+        documents[board_name] = {"verdict": finding.verdict, "document": finding.document}
+        documents[board_name]["sections"] = texts
+    check_kept_document(name, documents)
+
+
+def test_analyses_of_small_boards_are_kept():
+    board = small_board()
+    check_analyses(
+        "sota-analysis",
+        {
+            "accuracies of groups": replace(board, clusters=np.arange(40) // 4),
+            "half errors": small_board(HalfErrors()),
+            "areas": small_board(RocAuc()),
+            "average precisions": small_board(AveragePrecision()),
+            "areas of one positive row": small_board(RocAuc(), np.arange(40) // 39),
+            "one submission": make_study(Accuracy(), TRUTH, TRUTH[np.newaxis], ("a", "b")),
+            "worse than guessing": small_board(Accuracy(), 1 - TRUTH),
+            "errors": small_board(RootMeanSquaredError(), TRUTH * 1.0, None),
+        },
+    )
+
+
+@pytest.mark.slow
+def test_analyses_of_accuracies_are_kept():
+    board = small_board()
+    check_analyses(
+        "sota-analysis-of-accuracies",
+        {
+            "accuracies": board,
+            "accuracies of one class": replace(board, classes=None),
+            "accuracies of three classes": replace(board, classes=("a", "b", "c")),
+            "error rates": small_board(ErrorRate()),
+        },
+    )
 
 
 @pytest.mark.slow
@@ -272,7 +296,7 @@ def test_a_single_submission_is_no_error():
 
 
 def test_sections_and_charts():
-    finding = run(accuracy_study())
+    finding = run(accuracy_study(m=12, n=120))
     first, method = provide_report_sections(SimpleNamespace(findings=(finding,), seed=3))
     assert first.text.startswith(finding.verdict)
     assert not any(word in first.text for word in ("bootstrap", "resample", "p-value"))

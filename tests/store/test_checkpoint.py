@@ -46,6 +46,25 @@ def require_sound(path: Path, n_submissions: int) -> None:
             assert np.array_equal(values.reshape(-1, 1), values_of(number, N_ROWS))
 
 
+def test_a_store_that_only_reads_does_not_write_a_log_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "open" / "x.duckdb"
+    path.parent.mkdir()
+    with Store.open(path) as store:
+        store.put_solution(make_solution(N_ROWS))
+        submit_next(store)
+        crashed = copied(path, tmp_path / "crashed")
+    assert crashed.with_name("x.duckdb.wal").stat().st_size > 0
+    written: list[Path] = []
+    monkeypatch.setattr("arena.store.database.checkpoint", lambda path, *_: written.append(path))
+    with Store.open(crashed, read_only=True) as store:
+        assert len(store.submissions()) == 1
+    assert written == []  # the folder may be one that cannot be written
+    Store.open(crashed).close()
+    assert written == [crashed]
+
+
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A database before a checkpoint, and just before the checkpoint's new header."""

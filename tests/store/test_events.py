@@ -64,6 +64,15 @@ def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: 
             b"".join(line for number, line in enumerate(lines) if number not in left_out)
         )
         assert store.journal_faults() == faults
+    doubled = "entries that are there twice or in another order: "
+    for order, fault in (
+        ((0, 1, 2, 2, 3, 4), f"{doubled}1"), ((0, 2, 1, 3, 4), f"{doubled}1"),
+        ((0, 1, 2, 3, 4, 4), f"{doubled}1"), ((0, 3, 2, 1, 4), f"{doubled}2"),
+    ):  # fmt: skip
+        journal.write_bytes(b"".join(lines[number] for number in order))
+        assert store.journal_faults() == (fault,)
+    journal.write_bytes(b"".join([*lines, b"{\n"]))
+    assert store.journal_faults() == ("damaged lines: 1",)
 
 
 def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Store) -> None:
