@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from arena_bayes_error.label_file import read_label_file
 from program import run_here
 
 
@@ -30,6 +31,18 @@ def test_decimal_commas_in_a_file_split_at_commas_are_named(tmp_path):
     message = refused(tmp_path, "c.csv", "--kind", "soft")
     assert "97 more of this kind" in message
     assert "decimals are written with a comma" in message
+
+
+def test_decimal_commas_are_read_between_semicolons(tmp_path):
+    path = tmp_path / "c.csv"
+    for text, values in (
+        ("c;d\n0,25;0,75\n1,5;2\n", [[0.25, 0.75], [1.5, 2.0]]),
+        ("c;d\n0.25;0.75\n1.5;2\n", [[0.25, 0.75], [1.5, 2.0]]),
+    ):
+        path.write_text(text)
+        assert read_label_file(path).numbers(["c", "d"]).tolist() == values
+    path.write_text('c,d\n"0,5",x\n')  # texts that look like numbers stay as they are
+    assert read_label_file(path).values("c") == ("0,5",)
 
 
 @pytest.mark.parametrize(

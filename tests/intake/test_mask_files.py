@@ -179,6 +179,18 @@ def test_a_file_of_labels_is_one_mask_per_label(tmp_path: Path) -> None:
     assert "label 7, which is none of 1, 2" in only(other, "unknown label").message
 
 
+def test_the_label_of_an_id_is_a_number_of_at_most_nine_digits(tmp_path: Path) -> None:
+    mask = np.array([[0, 1], [1, 1]])
+    for identifier, value, is_read in (
+        ("a:123456789", 123_456_789, True),
+        ("a:1234567890", 1_234_567_890, False),
+        ("a:07", 7, False),
+        ("a:left", 1, False),
+    ):
+        read = send(tmp_path, {"a.npy": npy(mask * value)}, ids=(identifier,), shape=(2, 2))
+        assert (read.values is not None) == is_read, identifier
+
+
 def _header(width: int, height: int) -> bytes:
     """Return a PNG that declares a size and holds no pixels."""
 

@@ -286,3 +286,20 @@ def test_a_process_without_a_guard_ends_when_its_parent_says_so_or_ends(
         pair.other.close()
     with pytest.raises(Left, match="1"):
         child.end_with_parent(pair.other)
+
+
+def test_a_process_ends_when_the_socket_of_its_parent_is_closed(pair: Any) -> None:
+    """It waits for a byte, which no parent sends."""
+    asked: list[int] = []
+
+    def closed(size: int) -> bytes:
+        asked.append(size)
+        return b""
+
+    def broken(size: int) -> bytes:
+        raise ConnectionResetError(size)
+
+    for receive in (closed, broken):
+        with pytest.raises(Left, match="^1$"):
+            child.end_with_parent(SimpleNamespace(recv=receive))
+    assert asked == [1]

@@ -19,6 +19,7 @@ from arena.charts import as_altair
 from arena.types import Section
 from arena_ranking import provide_report_sections
 from arena_ranking.analysis import Ranks
+from arena_ranking.challenger.rank_charts import methods_chart
 from kept import check_kept_document, with_short_curves
 
 _FORBIDDEN = re.compile(r"bootstrap|resampl|p-value", re.IGNORECASE)
@@ -269,3 +270,14 @@ def test_the_example_draws_its_pictures(tmp_path: Path, capsys: pytest.CaptureFi
     example["main"](tmp_path / "out")
     assert len(list((tmp_path / "out").glob("*.svg"))) == 5
     assert "Kendall's tau: 1.00" in capsys.readouterr().out
+
+
+def test_teams_that_share_the_last_rank_share_its_label() -> None:
+    ranks = {"mean": [1, 2, 3], "median": [1, 2, 2], "Borda": [2, 1, 1]}
+    chart: Any = methods_chart(
+        ["ant", "bee", "cat"], {name: np.array(values) for name, values in ranks.items()}
+    )
+    assert chart["layer"][-1]["data"]["values"] == [
+        {"method": "Borda", "rank": 2, "label": "ant"},
+        {"method": "Borda", "rank": 1, "label": "bee + 1"},
+    ]

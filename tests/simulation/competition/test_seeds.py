@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from arena.simulation.competition.comparison import (
 )
 from arena.simulation.competition.prepare import dry_run
 from arena.simulation.competition.seeds import read_stories
-from arena.simulation.competition.simulate import simulate
+from arena.simulation.competition.simulate import run_simulation, simulate
 from arena.simulation.competition.summary import summarize_seeds
 from arena.simulation.requests import SimulationRequest
 from arena.utils.parallel import NoProgress
@@ -407,3 +408,22 @@ def test_the_interval_of_a_difference_of_shares_turns_with_the_mechanisms(above,
     assert low <= (above - below) / 5 <= high
     # It reaches the end only if every seed differs that way.
     assert (low == -1, high == 1) == (below == 5, above == 5)
+
+
+def test_several_seeds_load_installed_plugins_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others cannot be found by another process: their manager is passed on."""
+    place = "arena.simulation.competition.simulate."
+    monkeypatch.setattr(f"{place}describe_simulation", lambda *_: "Begins.")
+    for name in ("_one_seed", "_several_seeds"):
+        monkeypatch.setattr(place + name, lambda *given, name=name: (name, given[2]))
+    where = SimpleNamespace(open=lambda: contextlib.nullcontext("engine"))
+    for count, installed, called in (
+        (1, True, ("_one_seed", "manager")),
+        (1, False, ("_one_seed", "manager")),
+        (2, True, ("_several_seeds", None)),
+        (2, False, ("_several_seeds", "manager")),
+    ):
+        prepared: Any = SimpleNamespace(request=SimpleNamespace(where=where, seeds=count))
+        manager: Any = "manager"
+        ran = run_simulation(prepared, manager, NoProgress(), installed=installed)
+        assert ran == called
