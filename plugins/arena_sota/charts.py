@@ -244,6 +244,7 @@ def curves(
     lines_by_label: Mapping[str, tuple[FloatArray, FloatArray]],
     marks: Mapping[str, float],
     *,
+    y_title: str = "probability",
     x_title: str = "score",
     display: BoardDisplay | None = None,
 ) -> Specification:
@@ -269,7 +270,7 @@ def curves(
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
             "x": x_axis,
-            "y": quantitative("probability", "probability"),
+            "y": quantitative("probability", y_title),
             "color": color,
         },
     }
