@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.scoring.settings import BoardSettings, ScoreSettings
     from arena.scoring.validation import validate
     from arena.simulation.competition.simulate import simulate
-    from arena.simulation.plan.pilot import plan
+    from arena.simulation.plan.plan_function import plan
     from arena.simulation.plan.questions import plan_cases
     from arena.simulation.plan.queue import plan_queue
     from arena.simulation.ranks.simulate import simulate_ranks

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from arena.cli.console import say_note
-from arena.competition.view import CompetitionView
-from arena.config import CONFIG_NAME, DATABASE_NAME
 from arena.errors import InputError
 from arena.server.marker import borrow, served_folder
 from arena.utils.progress import stage
 
 if TYPE_CHECKING:
     from arena.competition.competition import Competition
+    from arena.competition.view import CompetitionView
 
 Directory = Annotated[
     Path | None,
@@ -36,7 +35,7 @@ _PATIENCE = 30.0
 """Seconds in which the scorer of a served competition must finish its current requests."""
 _found: list[Path] = []
 """The folder that this command found, if any."""
-_Opened = TypeVar("_Opened", bound=CompetitionView)
+_Opened = TypeVar("_Opened", bound="CompetitionView")
 Wait = Annotated[
     float, typer.Option(help="Seconds to wait while another process has the competition open.")
 ]
@@ -50,6 +49,8 @@ def find_folder(directory: Path | None) -> Path:
     InputError
         If there is no such folder.
     """
+    from arena.config import CONFIG_NAME  # which a plan from files does not need
+
     start = (directory or Path()).resolve()
     for folder in (start, *start.parents):
         if (folder / CONFIG_NAME).is_file():
@@ -67,6 +68,7 @@ def changed_outside() -> str | None:
     Values that another program wrote can end a command in any line of the code, so that nothing
     but the record tells such a fault from one of arena.
     """
+    from arena.config import DATABASE_NAME
     from arena.store import Store
 
     if not _found:
@@ -100,6 +102,8 @@ def open_competition(directory: Path | None, wait: float = 0.0) -> Competition:
 
 def look_at_competition(directory: Path | None, wait: float = 0.0) -> CompetitionView:
     """Open the competition for reading, and print the same notes; nothing is written."""
+    from arena.competition.view import CompetitionView
+
     folder = find_folder(directory)
     borrowed = borrow_served(folder, wait)
     return _noted(CompetitionView.open(folder, wait=wait), borrowed)

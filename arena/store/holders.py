@@ -11,13 +11,14 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from arena.store.statements import execute
 from arena.utils.lazy import pa
 from arena.utils.strict_json import parse_json
+
+if TYPE_CHECKING:
+    import duckdb
 
 RANK = "rank "
 """How the names of the instances begin: ``rank 1`` and so on."""

@@ -6,9 +6,11 @@ DuckDB needs a quarter of the time of a small statement to parse its text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
+
 
 _MOST_KEPT = 500
 parsed_statements: dict[str, duckdb.Statement] = {}

@@ -32,7 +32,7 @@ from arena.simulation.plan.organiser import (
     who_may_win,
     win_probability,
 )
-from arena.simulation.plan.pilot import Pilot, advise, plan
+from arena.simulation.plan.pilot import Pilot, advise
 from arena.simulation.plan.places import (
     RankTarget,
     has_ties,
@@ -41,6 +41,7 @@ from arena.simulation.plan.places import (
     share_right,
 )
 from arena.simulation.plan.plan import NeededRows, plan_rows
+from arena.simulation.plan.plan_function import plan
 from arena.simulation.requests import CompetitionPlanRequest
 from arena.types import SolutionOutline
 from arena.utils.parallel import NoProgress
