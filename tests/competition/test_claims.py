@@ -16,6 +16,7 @@ from arena.competition.added_rows import ROWS_ADDED
 from arena.competition.exports import claims, contradictions, verify
 from arena.competition.exports.claims import (
     Claims,
+    read_claims,
     read_part,
     recorded_solution,
     result_digest,
@@ -541,3 +542,12 @@ def test_a_rebuilt_board_releases_the_scores_that_its_event_lists() -> None:
         assert [row["late"] for row in rows] == [False, False, True, False]
     counting = claims.counting_teams(claims.recorded_submissions(submission_events))
     assert counting == {"": {"t1", "t2", "t4"}}  # that of the phase dev was late
+
+
+def test_settings_that_an_export_cannot_contain_are_refused_with_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    for text in ("7", "[]", "null", '{"metric": 7}', '{"metric": {"name": 7}}', '{"metric": {}}'):
+        file.write_text(text)
+        with pytest.raises(InputError) as refused:
+            read_claims(tmp_path)
+        assert str(file) in str(refused.value), text

@@ -53,16 +53,13 @@ def test_a_store_that_only_reads_does_not_write_a_log_that_is_there(
     path.parent.mkdir()
     with Store.open(path) as store:
         store.put_solution(make_solution(N_ROWS))
-        submit_next(store)
         crashed = copied(path, tmp_path / "crashed")
     assert crashed.with_name("x.duckdb.wal").stat().st_size > 0
     written: list[Path] = []
     monkeypatch.setattr("arena.store.database.checkpoint", lambda path, *_: written.append(path))
     with Store.open(crashed, read_only=True) as store:
-        assert len(store.submissions()) == 1
+        assert store.solution().n_rows == N_ROWS
     assert written == []  # the folder may be one that cannot be written
-    Store.open(crashed).close()
-    assert written == [crashed]
 
 
 @pytest.fixture(scope="module")

@@ -75,12 +75,12 @@ EDITS_OF_A_SOLUTION = (
     *(
         f"UPDATE {table} SET {column} = {value} WHERE position = 0"  # noqa: S608
         for table, values in {
-            "solution_rows": {"id": "'other'", "usage": "2", "cluster": "9"},
+            "solution_rows": {"id": "'other'", "usage": "2", "cluster": "9", "position": "9"},
             "labels": {"value": "9", "target": "1"},
             "solution_extra": {"value": "9", "name": "'other'"},
             "solution_soft_labels": {"value": "9", "class": "9"},
         }.items()
-        for column, value in {**values, "position": "9"}.items()
+        for column, value in values.items()
     ),
     "UPDATE solution_rows SET task = 'lung' WHERE position = 1",
 )
