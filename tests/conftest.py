@@ -6,7 +6,6 @@ In a campaign every test with hypothesis runs again, with all of its examples.
 from __future__ import annotations
 
 import gc
-import math
 import os
 import re
 import signal
@@ -88,7 +87,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Learn which run this is, before any test is imported."""
     thinned.full = config.option.markexpr == "campaign"
-    if config.option.markexpr == _DEFAULT_RUN and "TMPDIR" not in os.environ and _has_memory():
+    removes_files = config.option.markexpr in {_DEFAULT_RUN, "slow"}
+    if removes_files and "TMPDIR" not in os.environ and _has_memory():
         os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
     config.pluginmanager.register(_Examples())
     if config.option.processor_time is not None:
@@ -98,7 +98,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _has_memory() -> bool:
     """Return whether there are folders in memory, with space, in which programs can be started.
 
-    There a commit of a database does not wait for the disk. The slow run needs more space.
+    There a commit of a database does not wait for the disk. A process that is killed loses nothing
+    that it wrote to either. A campaign needs more space.
     """
     try:
         status = os.statvfs(_MEMORY)
@@ -131,10 +132,10 @@ def pytest_pycollect_makeitem(
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run more slow tests at once than there are cores: they wait for a quarter of the time."""
+    """Run two slow tests a core: many wait for processes that they kill, and for browsers."""
     if config.option.markexpr != "slow" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return math.ceil(1.5 * (os.cpu_count() or 1))
+    return 2 * (os.cpu_count() or 1)
 
 
 def _left_out(item: pytest.Item) -> bool:

@@ -18,6 +18,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 def test_init_and_submit(
     tmp_path: Path, arena: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

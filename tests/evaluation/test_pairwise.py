@@ -123,6 +123,7 @@ def _misses(hidden: str, n_cases: int, n_boards: int) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_where_hard_cases_are_missing_and_not_where_bad_outcomes_are() -> None:
     assert _misses("hard cases, by the worse ones more often", 100, 60) <= 8  # 5% are allowed
     assert _misses("its own worst outcomes", 1000, 20) >= 2

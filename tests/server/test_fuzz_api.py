@@ -19,7 +19,10 @@ from web_site import NAME, WebSite
 @pytest.mark.timeout(1_500)
 @pytest.mark.parametrize(
     "cases",
-    [pytest.param(30, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.campaign)],
+    [
+        pytest.param(30, marks=[pytest.mark.slow, pytest.mark.long]),
+        pytest.param(200, marks=pytest.mark.campaign),
+    ],
 )
 def test_answers_are_as_described_and_the_server_never_fails(
     cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ FOREIGN = """els => els.filter(e => e.matches('.pwn') || [...e.attributes].some(
 
 
 @pytest.mark.slow  # a browser takes long to start
+@pytest.mark.long
 def test_no_text_of_a_participant_becomes_markup_or_a_formula(web: WebSite, browser: Any) -> None:
     members = []
     for text in TEXTS:

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -420,7 +421,7 @@ def test_ray_that_was_started_here_leaves_no_process_and_no_folder():
         name = ray.get_runtime_context().get_session_name()
         started = children_named(name)
         assert len(started) >= 2
-        folder = Path("/tmp/ray", name)  # noqa: S108 - of Ray
+        folder = Path(tempfile.gettempdir(), "ray", name)
         assert folder.is_dir()
     assert not folder.exists()
     assert not children_named(name)
