@@ -54,10 +54,10 @@ from arena.utils.text import plural
 # Spawn keys of random streams; the resamples use the keys (0,), (1,), …
 _CORRECTION_STREAM = (2**32 - 1, 0)
 _ANALYSIS_STREAM = (2**32 - 1, 1)
+WEIGHT_BYTES = 1_000_000_000
+"""Of the weights of resamples that are drawn together."""
 _STRIP = 128
 """Resamples that compiled kernels process together: fewer take as long."""
-WEIGHT_BYTES = _STRIP * 10_000_000
-"""Of the weights of resamples that are drawn together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,8 +284,8 @@ def resample(
     Those of a metric that can only be called as a whole follow from its scores on parts of the
     rows, unless these do not determine them or ``settings.full_bootstrap`` asks for a call on each
     resample. B = 0 if there is a reason to have none. Memory: the ``(n, B)`` weights at one byte
-    each, 1.3 GB of them at a time unless the metric is called on each resample, the ``(m, B)``
-    scores, and a few blocks of predictions; all of these, up to 1 GB, if the weights exceed that.
+    each, 1 GB of them at a time unless the metric is called on each resample, the ``(m, B)``
+    scores, and a few blocks of predictions; all of these, up to 1 GB, if the weights exceed 1 GB.
 
     Raises
     ------
