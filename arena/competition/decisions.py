@@ -225,6 +225,8 @@ def _reinstatement(
         team = state.ledger.teams().current(team)
         if team not in state.ledger.disqualified_teams():
             raise UsageError(f"The team {team!r} is not disqualified.")
+        accepted = state.ledger.accepted_teams().items()
+        _check_scored(state, [number for number, of_team in accepted if of_team == team])
         return "reinstatement", {"team": team, "reason": reason.strip()}
     if submission not in state.ledger.disqualified():
         raise UsageError(f"Submission {submission} is not disqualified.")
@@ -236,7 +238,27 @@ def _reinstatement(
             f"Submission {submission} belongs to the team {team_of_submission!r}, which is "
             f"disqualified: undo the disqualification of the team."
         )
+    _check_scored(state, [submission])
     return "reinstatement", {"submission": submission, "reason": reason.strip()}
+
+
+def _check_scored(state: CompetitionState, submissions: Sequence[int]) -> None:
+    """Refuse submissions that lost their scores in a rescore by an earlier arena.
+
+    It left out disqualified ones. Those whose labels have not arrived never had scores.
+    """
+    if state.revision == 1:
+        return
+    lost = set(submissions) - {record.submission for record in state.store.scores(state.revision)}
+    for revision in range(1, state.revision) if lost else ():
+        records = state.store.scores(revision)
+        had = [record.submission for record in records if record.public is not None]
+        if before := lost.intersection(had):
+            raise UsageError(
+                f"Submission {min(before)} has no score since the last rescore, which left it out: "
+                f"run `arena rescore --apply`, and undo the disqualification after that. Nothing "
+                f"was changed."
+            )
 
 
 def rename_team(state: CompetitionState, team: str, name: str, *, on_record: bool = True) -> None:

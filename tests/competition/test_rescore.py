@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from arena.competition.competition import Competition
-from arena.errors import InputError, MetricError
+from arena.competition.record.ledger import Ledger
+from arena.errors import InputError, MetricError, UsageError
 from arena.utils.parallel import NoProgress
 from competition_folder import as_older_version
 from program import run_here
@@ -113,6 +114,26 @@ def test_a_team_that_was_disqualified_during_a_rescore_has_its_scores_after_it(
             boards.append([(row["team"], row["submission"]) for row in rows])
     assert boards[0] == boards[1]
     assert ("a", 1) in boards[0]
+
+
+def test_a_disqualification_is_not_undone_without_the_scores_that_an_earlier_arena_left_out(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scenario.create() as competition:
+        scenario.send(competition, ("a", 90), ("b", 80), ("b", 70))
+        competition.disqualify_team("a", "two accounts")
+        competition.disqualify(3, "a leak")
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Ledger, "accepted_teams", lambda _ledger: {2: "b"})
+            competition.rescore(scenario.solution_file, apply=True)
+        competition.submit(scenario.file(4), "b")
+        whom: list[dict[str, Any]] = [{"team": "a"}, {"submission": 3}]
+        for one in whom:
+            with pytest.raises(UsageError, match="has no score since the last rescore"):
+                competition.reinstate(**one, reason="a mistake")
+        competition.rescore(scenario.solution_file, apply=True)
+        for one in whom:
+            competition.reinstate(**one, reason="a mistake")
 
 
 @pytest.mark.few(1)
