@@ -15,7 +15,7 @@ from arena.competition.view import CompetitionView
 from arena.errors import UsageError
 from arena.plugin.manager import PluginManager
 from arena.simulation.competition import simulate
-from arena.simulation.plan import pilot
+from arena.simulation.plan import plan_function
 from arena.simulation.ranks import simulate as ranks
 from arena.simulation.requests import (
     CompetitionPlanRequest,
@@ -142,7 +142,7 @@ def request_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(ranks, "prepare", keep)
     monkeypatch.setattr(ranks, "run", lambda _, folder, progress: keep(folder))
     for name in ("plan_files", "plan_competition"):
-        monkeypatch.setattr(pilot, name, keep)
+        monkeypatch.setattr(plan_function, name, keep)
 
     def ask(function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         passed.clear()
@@ -203,7 +203,7 @@ def test_arguments_of_a_study_of_ranks_are_the_fields_of_its_request(request_of:
 
 def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> None:
     files = {"solution": Path("s.csv"), "submissions": (Path("f"),), "metric": "mae"}
-    request, _ = request_of(pilot.plan, "s.csv", "f", "mae")[:2]
+    request, _ = request_of(plan_function.plan, "s.csv", "f", "mae")[:2]
     assert request == PilotPlanRequest(**files, where=HERE_TOO)
     shared_fields: dict[str, Any] = {
         "difference": 0.5, "total_rows": 100, "days": 3, "within": 0.25, "prizes": 2, "top": 4,
@@ -226,7 +226,7 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> N
         **{name: Path(path) for name, path in paths.items()},
     }  # fmt: skip
     request, manager, _ = request_of(
-        pilot.plan, "s.csv", ["f", "g"], "mae", **arguments, **of_files, columns=columns,
+        plan_function.plan, "s.csv", ["f", "g"], "mae", **arguments, **of_files, columns=columns,
         manager="plugins",
     )  # fmt: skip
     assert request == PilotPlanRequest(
@@ -235,10 +235,10 @@ def test_arguments_of_a_plan_are_the_fields_of_its_request(request_of: Any) -> N
     )  # fmt: skip
     assert manager == "plugins"
     competition = object.__new__(CompetitionView)
-    opened, request, _ = request_of(pilot.plan, competition, **arguments)
+    opened, request, _ = request_of(plan_function.plan, competition, **arguments)
     assert (opened, request) == (competition, CompetitionPlanRequest(**fields))
     with pytest.raises(UsageError):
-        request_of(pilot.plan, competition, "f")
+        request_of(plan_function.plan, competition, "f")
 
 
 @pytest.mark.parametrize(
