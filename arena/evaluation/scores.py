@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.predictions import SENT_BYTES, cell_bytes, received, sent
-from arena.evaluation.row_products import UNIT, RowProduct
 from arena.evaluation.shared_weights import derived_once, shared_weights
 from arena.interfaces import (
     HasInfluenceValues,
@@ -24,6 +23,7 @@ from arena.types import FloatArray, WeightArray
 from arena.utils.engines import cluster_in_use
 from arena.utils.parallel import NoProgress, Progress, run_tasks
 from arena.utils.read_only import read_only
+from arena.utils.row_products import TILE_ROWS, UNIT, RowProduct
 
 if TYPE_CHECKING:
     from arena.interfaces import PredictionBlocks
@@ -46,8 +46,6 @@ BLOCK_BYTES = 128 * 2**20
 _LARGEST_BLOCK = 512 * 2**20
 _LEAST_SUBMISSIONS = 4
 """Of a block of a pointwise metric, if they fit: all share the time of converting the weights."""
-TILE_ROWS = 1_024
-"""Rows whose values are multiplied with their weights at a time."""
 _TILE_CELLS = 160 * TILE_ROWS
 """Row values that a processor's second cache holds."""
 _SMALLEST_ROUNDED = 1e-280

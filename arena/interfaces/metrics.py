@@ -31,6 +31,7 @@ from arena.types import (
     RowContext,
     WeightArray,
 )
+from arena.utils.row_products import weighted_sums
 
 _STEP = 1e-3
 """Of a central difference, in rows."""
@@ -278,11 +279,12 @@ class MetricOfSums(BaseMetric, ABC):
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` scores under each column of weights; NaN where undefined."""
-        statistics = self.case_statistics(truth, predictions)
-        counts = weights.T.astype(np.float64)
-        scores = np.empty((len(predictions), len(counts)))
-        for cases, row in zip(statistics, scores, strict=True):
-            row[:] = self._quietly(counts @ cases)
+        statistics = np.moveaxis(self.case_statistics(truth, predictions), -1, 1)
+        m, n_statistics, n = statistics.shape
+        sums = weighted_sums(statistics.reshape(m * n_statistics, n), weights)
+        scores = np.empty((m, weights.shape[1]))
+        for of_submission, row in zip(sums.reshape(m, n_statistics, -1), scores, strict=True):
+            row[:] = self._quietly(of_submission.T)
         scores[:, ~weights.any(axis=0)] = np.nan
         return scores
 

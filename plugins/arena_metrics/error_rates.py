@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.interfaces import BaseMetric
-from arena.types import FloatArray, MetricTraits, PredictionKind
+from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
+from arena_metrics.kernels import interpreted
+from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.parameters import require_inside
-from arena_metrics.rows import positive_rows
-
-_TOGETHER = 16
-"""Columns of weights whose sums fit into a processor's cache."""
+from arena_metrics.rows import floats, positive_rows
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,14 @@ class _ErrorRatesMetric(BaseMetric):
         return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, max_classes=2)
 
     @abstractmethod
-    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
-        """Return ``(B,)`` scores of ``(t, B)`` rates, the first of which accepts no row."""
+    def _under(
+        self,
+        kernels: KernelEngine,
+        predictions: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weights: npt.NDArray[Any],
+    ) -> FloatArray:
+        """Return ``(m, B)`` scores under each column of weights."""
 
     def score(
         self,
@@ -43,37 +48,19 @@ class _ErrorRatesMetric(BaseMetric):
     ) -> float:
         """Return the score of one submission; NaN unless both classes occur."""
         weights = np.ones(len(truth)) if weight is None else np.asarray(weight, dtype=np.float64)
-        return float(self.resample(truth, prediction[np.newaxis], weights[:, np.newaxis])[0, 0])
+        positive = positive_rows(self.name, truth)
+        scores = self._under(
+            interpreted, floats(prediction[np.newaxis]), positive, weights[:, np.newaxis]
+        )
+        return float(scores[0, 0])
 
     def resample(
-        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: npt.NDArray[Any]
+        self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
-        """Return ``(m, B)`` scores under each column of weights."""
+        """Return ``(m, B)`` scores under each column of weights; NaN unless both classes occur."""
+        kernels = choose_engine(predictions.size * weights.shape[1])
         positive = positive_rows(self.name, truth)
-        resampled = np.empty((len(predictions), weights.shape[1]))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            for scores, row in zip(predictions, resampled, strict=True):
-                order = np.argsort(-scores, kind="stable")
-                last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
-                in_order = positive[order]
-                classes = [
-                    (order[of_class], np.append(0, np.cumsum(of_class)[last]))
-                    for of_class in (in_order, ~in_order)
-                ]
-                for start in range(0, weights.shape[1], _TOGETHER):
-                    columns = slice(start, start + _TOGETHER)
-                    hits, alarms = (
-                        _totals(weights[rows, columns])[accepted] for rows, accepted in classes
-                    )
-                    row[columns] = self._of_rates(1.0 - hits / hits[-1], alarms / alarms[-1])
-        return resampled
-
-
-def _totals(weights: npt.NDArray[Any]) -> FloatArray:
-    """Return ``(n + 1, B)``: the sums of the first 0 to n of ``(n, B)`` weights."""
-    totals = np.zeros((len(weights) + 1, weights.shape[1]))
-    np.cumsum(weights, axis=0, out=totals[1:])
-    return totals
+        return self._under(kernels, floats(predictions), positive, weights)
 
 
 @dataclass(frozen=True)
@@ -91,16 +78,17 @@ class EqualErrorRate(_ErrorRatesMetric):
 
     name = "eer"
 
-    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
-        crossing = np.argmax(alarms >= misses, axis=0)[np.newaxis]
-        before = np.maximum(crossing - 1, 0)
-        low, high = (
-            [np.take_along_axis(rates, threshold, axis=0)[0] for rates in (misses, alarms)]
-            for threshold in (before, crossing)
-        )
-        gap, next_gap = low[0] - low[1], high[0] - high[1]
-        share = np.where(gap == next_gap, 0.0, gap / (gap - next_gap))
-        return np.asarray(low[1] + share * (high[1] - low[1]))
+    def _under(
+        self,
+        kernels: KernelEngine,
+        predictions: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weights: npt.NDArray[Any],
+    ) -> FloatArray:
+        hits, alarms = np.moveaxis(kernels.crossing_shares(predictions, positive, weights), 2, 0)
+        before, there = np.moveaxis(1.0 - hits - alarms, 1, 0)
+        share = np.divide(before, before - there, out=np.zeros_like(before), where=before != there)
+        return np.asarray(alarms[:, 0] + share * (alarms[:, 1] - alarms[:, 0]))
 
 
 @dataclass(frozen=True)
@@ -134,7 +122,13 @@ class MinimumDetectionCost(_ErrorRatesMetric):
         for parameter in ("c_miss", "c_alarm"):
             require_inside(self.name, parameter, value=getattr(self, parameter), low=0, high=np.inf)
 
-    def _of_rates(self, misses: FloatArray, alarms: FloatArray) -> FloatArray:
+    def _under(
+        self,
+        kernels: KernelEngine,
+        predictions: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weights: npt.NDArray[Any],
+    ) -> FloatArray:
         miss, alarm = self.c_miss * self.p_target, self.c_alarm * (1.0 - self.p_target)
-        costs = miss * misses + alarm * alarms
-        return np.asarray(costs.min(axis=0) / min(miss, alarm))
+        least = kernels.least_costs(predictions, positive, weights, miss=miss, alarm=alarm)
+        return least / min(miss, alarm)

@@ -12,7 +12,7 @@ from arena.types import FloatArray, MetricTraits, PredictionKind, WeightArray
 from arena_metrics.kernels.engine import choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.ranks import Ranking, cumulative_sums
-from arena_metrics.rows import as_codes, as_matrix, drawn_rows, is_constant, positive_rows
+from arena_metrics.rows import as_codes, as_matrix, drawn_rows, floats, is_constant, positive_rows
 
 
 @dataclass(frozen=True)
@@ -118,18 +118,14 @@ class RocAuc:
     ) -> list[tuple[npt.NDArray[np.bool_], FloatArray]]:
         """Return ``(n,)`` positive rows and ``(m, n)`` scores, for each class if more than two."""
         if predictions.ndim == 2:
-            return [(positive_rows(self.name, truth), _floats(predictions))]
+            return [(positive_rows(self.name, truth), floats(predictions))]
         codes = as_codes(truth)
-        return [(codes == k, _floats(predictions[:, :, k])) for k in range(predictions.shape[2])]
+        return [(codes == k, floats(predictions[:, :, k])) for k in range(predictions.shape[2])]
 
     def _shares(self, rows: npt.NDArray[Any]) -> FloatArray:
         """Return the ``(n_classes, ...)`` weights of the classes, which sum to 1."""
         counted = rows if self.average == "weighted" else np.ones(rows.shape)
         return np.asarray(counted / counted.sum(axis=0))
-
-
-def _floats(predictions: npt.NDArray[Any]) -> FloatArray:
-    return np.ascontiguousarray(predictions, dtype=np.float64)
 
 
 def _area_and_influence(
@@ -211,7 +207,7 @@ class AveragePrecision:
         """Return ``(m, B)`` scores under each column of weights; NaN without positive rows."""
         engine = choose_engine(predictions.size * weights.shape[1])
         positive = positive_rows(self.name, truth)
-        return engine.weighted_average_precision(_floats(predictions), positive, weights)
+        return engine.weighted_average_precision(floats(predictions), positive, weights)
 
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
@@ -220,9 +216,7 @@ class AveragePrecision:
         positive = positive_rows(self.name, truth)
         if not positive.any():
             return np.full(predictions.shape, np.nan)
-        return as_matrix(
-            [_precision_influence(positive, scores) for scores in _floats(predictions)]
-        )
+        return as_matrix([_precision_influence(positive, scores) for scores in floats(predictions)])
 
 
 def _precision_influence(positive: npt.NDArray[np.bool_], scores: FloatArray) -> FloatArray:

@@ -46,6 +46,11 @@ def as_codes(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
+def floats(values: npt.NDArray[Any]) -> FloatArray:
+    """Return values as float64 without gaps, as kernels read them."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
 def as_matrix(rows: list[FloatArray]) -> FloatArray:
     """Stack m rows to ``(m, n)``; a single row, as in the release of a score, is not copied."""
     return rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)

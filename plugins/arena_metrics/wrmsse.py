@@ -13,6 +13,7 @@ import numpy.typing as npt
 from arena.errors import MetricError, UsageError
 from arena.interfaces import BaseMetric
 from arena.types import FloatArray, IntArray, MetricTraits, PredictionKind, RowContext, WeightArray
+from arena.utils.row_products import weighted_sums
 from arena_metrics.rows import bound_copy
 
 _CELLS_AT_ONCE = 2**22
@@ -58,21 +59,29 @@ class _Level:
             )
         return cls(codes, scale[first], weight[first])
 
-    def errors(self, errors: FloatArray, counts: FloatArray) -> FloatArray:
-        """Return the ``(B,)`` weighted errors of ``(n, H)`` errors under ``(n, B)`` counts.
+    def errors(self, errors: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:
+        """Return the ``(m, B)`` weighted errors of ``(m, n, H)`` errors under ``(n, B)`` counts.
 
         A group under counts has the mean of the errors of its drawn rows, times their number in
         all rows, and the share of its rows that was drawn as a factor of its weight.
         """
-        weighted_roots = self._of_single_rows(errors)
-        if weighted_roots is not None:
-            weight = self.weight[self.codes]
-            with np.errstate(invalid="ignore"):
-                return np.asarray(weighted_roots @ counts / (weight @ counts))
+        if len(self.scale) < len(self.codes):
+            return np.array([self._of_groups(of_submission, counts) for of_submission in errors])
+        weight = self.weight[self.codes]
+        with np.errstate(invalid="ignore", over="ignore"):
+            weighted = weight * np.sqrt(np.square(errors).mean(axis=2) / self.scale[self.codes])
+            sums = weighted_sums(np.vstack([weighted, weight]), counts)
+            of_rows = np.asarray(sums[:-1] / sums[-1])
+        for position in np.flatnonzero(~np.isfinite(weighted).all(axis=1)):
+            of_rows[position] = self._of_groups(errors[position], counts)
+        return of_rows
+
+    def _of_groups(self, errors: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:
+        """Return the ``(B,)`` weighted errors of groups from the ``(n, H)`` errors of rows."""
         from scipy.sparse import csr_matrix
 
         rows, size = np.arange(len(self.codes)), np.bincount(self.codes)[:, np.newaxis]
-        shape = (len(size), len(rows))
+        shape, counts = (len(size), len(rows)), counts.astype(np.float64)
 
         def sums(values: FloatArray) -> FloatArray:
             return np.asarray(csr_matrix((values, (self.codes, rows)), shape) @ counts)
@@ -84,15 +93,6 @@ class _Level:
             weights = self.weight[:, np.newaxis] * share
             weighted = np.where(share > 0, weights * roots, 0.0).sum(axis=0)
             return np.asarray(weighted / weights.sum(axis=0))
-
-    def _of_single_rows(self, errors: FloatArray) -> FloatArray | None:
-        """Return the ``(n,)`` weighted errors of rows; None with larger groups, or without end."""
-        if len(self.scale) < len(self.codes):
-            return None
-        with np.errstate(over="ignore"):
-            roots = np.sqrt(np.square(errors).mean(axis=1) / self.scale[self.codes])
-            weighted = self.weight[self.codes] * roots
-        return weighted if np.isfinite(weighted).all() else None
 
     def influence(self, errors: FloatArray) -> FloatArray:
         """Return the ``(n,)`` derivatives of the error with respect to the counts of the rows."""
@@ -215,12 +215,11 @@ class Wrmsse(BaseMetric):
         """Return ``(m, B)`` scores; NaN where no row of a positive weight is drawn."""
         n, n_resamples = weights.shape
         levels = self._levels_of(n)
+        errors = (predictions - truth).reshape(len(predictions), n, -1)
         scores = np.empty((len(predictions), n_resamples))
         step = max(1, _CELLS_AT_ONCE // max(1, n))
         for start in range(0, n_resamples, step):
             part = slice(start, start + step)
-            counts = weights[:, part].astype(np.float64)
-            for row, prediction in zip(scores, predictions, strict=True):
-                errors = (prediction - truth).reshape(n, -1)
-                row[part] = np.mean([level.errors(errors, counts) for level in levels], axis=0)
+            of_levels = [level.errors(errors, weights[:, part]) for level in levels]
+            scores[:, part] = np.mean(of_levels, axis=0)
         return scores

@@ -221,25 +221,29 @@ def measure_own(specification: str, submissions: int, rows: int, resamples: int)
     problem = problem_for(metric, n_rows=rows, n_submissions=min(submissions, CALLS))
     units = problem.clusters if isinstance(metric, NeedsRowContext) else np.arange(rows)
     weights = draw_resamples(int(units.max()) + 1, resamples, 0).weights[units]
-    calls = []
-    for call in range(CALLS):
-        prediction, resample = call % len(problem.predictions), call % resamples
-        counts = weights[:, resample]
-        copies = [np.flatnonzero(counts > copy) for copy in range(counts.max())]
-        drawn = problem.take(np.concatenate(copies))
-        bound, started = drawn.metric, time.process_time()
-        score = bound.score(drawn.truth, drawn.predictions[prediction])
-        calls.append((prediction, resample, score, time.process_time() - started))
     predictions = np.resize(problem.predictions, (submissions, *problem.predictions.shape[1:]))
-    started = time.process_time()
-    scores = score_under_weights(
-        problem.metric, problem.truth, ArrayPredictions(predictions), weights
-    )
-    seconds = time.process_time() - started
-    same = [scores[prediction, resample] for prediction, resample, *_ in calls]
-    if not np.allclose(same, [score for _, _, score, _ in calls], rtol=1e-8, equal_nan=True):
-        raise SystemExit(f"{specification} differs from its own score: {same} against {calls}.")
-    loop = float(np.mean([seconds for *_, seconds in calls])) * submissions * resamples
+    times: list[float] = []
+    loops: list[float] = []
+    for _ in range(2):
+        expected, given, used = [], [], []
+        started = time.process_time()
+        scores = score_under_weights(
+            problem.metric, problem.truth, ArrayPredictions(predictions), weights
+        )
+        times.append(time.process_time() - started)
+        for call in range(CALLS):
+            prediction, resample = call % len(problem.predictions), call % resamples
+            counts = weights[:, resample]
+            copies = [np.flatnonzero(counts > copy) for copy in range(counts.max())]
+            drawn = problem.take(np.concatenate(copies))
+            bound, started = drawn.metric, time.process_time()
+            expected.append(bound.score(drawn.truth, drawn.predictions[prediction]))
+            used.append(time.process_time() - started)
+            given.append(scores[prediction, resample])
+        loops.append(float(np.mean(used)) * submissions * resamples)
+        if not np.allclose(given, expected, rtol=1e-8, equal_nan=True):
+            raise SystemExit(f"{specification} differs from its score: {given} against {expected}.")
+    seconds, loop = min(times), min(loops)
     return {
         "seconds": round(seconds, 3), "loop": round(loop, 1), "ratio": seconds / loop, "own": True,
     }  # fmt: skip

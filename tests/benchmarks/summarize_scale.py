@@ -317,8 +317,8 @@ def table_of_programs(figures: Mapping[str, Any]) -> str:
             rows.append([program["what"], *(f"{value:.2f} s" for value in seconds)])
     lead = (
         "What the programs of an organiser cannot do without: the imports of the libraries that\n"
-        "they use (pyarrow imports pandas with the first value that it converts), pyarrow's parse\n"
-        "of the files, and areas under the ROC curve on 1,000 resamples, each measured alone."
+        "they use, pyarrow's parse of the files, and areas under the ROC curve on 1,000\n"
+        "resamples, each measured alone."
     )
     heads = ["program", "measured", "bare parts", "imports", "parse", "resampling"]
     return f"{lead}\n\n{table(heads, rows)}"

@@ -90,6 +90,34 @@ def test_rank_sums_are_equal_but_for_rounding(kernels: KernelModules, problem: A
             np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=rounding * weights.sum() ** 2)
 
 
+def test_thresholds_of_errors_are_equal_and_those_of_a_walk(
+    kernels: KernelModules, problem: Any
+) -> None:
+    predictions, positive, weights = problem
+    shares = kernels.crossing_shares(predictions, positive, weights)
+    _equal(shares, interpreted.crossing_shares(predictions, positive, weights))
+    costs = {"miss": 0.3, "alarm": 0.7}
+    least = kernels.least_costs(predictions, positive, weights, **costs)
+    plain = interpreted.least_costs(predictions, positive, weights, **costs)
+    np.testing.assert_allclose(least, plain, rtol=1e-12)
+    counts = np.where(positive, 1, 0), np.where(positive, 0, 1)
+    hits, alarms = (of_class * weights[:, 0].astype(np.int64) for of_class in counts)
+    if min(hits.sum(), alarms.sum()) == 0:
+        assert np.isnan(shares[..., 0]).any(axis=(1, 2)).all()
+        assert np.isnan(least[:, 0]).all()
+        return
+    for prediction, of_submission, cost in zip(predictions, shares, least, strict=True):
+        walk = [(0.0, 0.0)] + [
+            (hits[accepted].sum() / hits.sum(), alarms[accepted].sum() / alarms.sum())
+            for accepted in (prediction >= bound for bound in np.unique(prediction)[::-1])
+        ]
+        crossing = next(t for t, (hit, alarm) in enumerate(walk) if alarm - (1 - hit) > -1e-12)
+        assert of_submission[:, :, 0].tolist() == [
+            list(walk[crossing - 1]), list(walk[crossing])
+        ]  # fmt: skip
+        assert cost[0] == pytest.approx(min(0.3 * (1 - hit) + 0.7 * alarm for hit, alarm in walk))
+
+
 def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     doubled, pairs = kernels.concordant_pairs(predictions, positive, weights)

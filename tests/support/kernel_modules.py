@@ -17,7 +17,7 @@ import numpy as np
 
 from arena_metrics import kernels
 
-_WRITTEN = ("sorting", "roc_auc", "rank_sums", "rows", "survival", "text", "compiled")
+_WRITTEN = ("sorting", "roc_auc", "rank_sums", "rows", "survival", "text", "thresholds", "compiled")
 _COMPILATION = "compilation"
 
 

@@ -19,6 +19,7 @@ from arena_metrics.kernels.roc_auc import concordant_pairs as _concordant_pairs
 from arena_metrics.kernels.rows import category_counts, log_losses
 from arena_metrics.kernels.survival import concordance_sums
 from arena_metrics.kernels.text import average_precisions, check_runs, overlaps
+from arena_metrics.kernels.thresholds import crossing_shares, least_costs
 
 __all__ = [
     "average_precisions",
@@ -27,6 +28,8 @@ __all__ = [
     "check_runs",
     "concordance_sums",
     "concordant_pairs",
+    "crossing_shares",
+    "least_costs",
     "log_losses",
     "overlaps",
     "rank_sums",

@@ -44,6 +44,25 @@ class KernelEngine(Protocol):
     ) -> FloatArray:
         """Return the average precision under every weighting."""
 
+    def crossing_shares(
+        self,
+        predictions: npt.NDArray[np.float64],
+        positive: npt.NDArray[np.bool_],
+        weights: WeightArray,
+    ) -> FloatArray:
+        """Return the shares of accepted rows where false alarms become as frequent as misses."""
+
+    def least_costs(
+        self,
+        predictions: npt.NDArray[np.float64],
+        positive: npt.NDArray[np.bool_],
+        weights: WeightArray,
+        *,
+        miss: float,
+        alarm: float,
+    ) -> FloatArray:
+        """Return the least costs of misses and false alarms over all thresholds."""
+
     def centred_midranks(
         self, values: npt.NDArray[np.float64], weights: WeightArray
     ) -> npt.NDArray[np.int32]:

@@ -23,6 +23,8 @@ __all__ = [
     "check_runs",
     "concordance_sums",
     "concordant_pairs",
+    "crossing_shares",
+    "least_costs",
     "log_losses",
     "overlaps",
     "rank_sums",
@@ -93,6 +95,69 @@ def weighted_average_precision(
             with np.errstate(invalid="ignore"):
                 result[strip] = _last(group * hits / np.maximum(seen, 1)) / hits[-1]
     return scores
+
+
+def _accepted(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: npt.NDArray[Any],
+) -> Iterator[tuple[int, slice, FloatArray]]:
+    """Yield a submission, a strip, and ``(2, t + 1, width)`` weights of accepted rows.
+
+    They are those of positive and of negative rows, with no row accepted and at t thresholds.
+    """
+    for position, prediction in enumerate(predictions):
+        order, starts = _sorted(prediction)
+        for strip in _strips(weights):
+            drawn = weights[order, strip].astype(np.float64)
+            accepted = np.zeros((2, len(starts) + 1, drawn.shape[1]))
+            for rows, of_class in zip((positive, ~positive), accepted, strict=True):
+                groups = np.add.reduceat(drawn * rows[order][:, np.newaxis], starts, axis=0)
+                np.cumsum(groups[::-1], axis=0, out=of_class[1:])
+            yield position, strip, accepted
+
+
+def crossing_shares(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: npt.NDArray[Any],
+) -> FloatArray:
+    """Return ``(m, 2, 2, B)`` shares of positive and of negative rows that are accepted.
+
+    They are those before and at the first threshold at which the share of the negative rows is at
+    least that of the positive ones that are not accepted; NaN where a class has no weight.
+    """
+    shares = np.empty((len(predictions), 2, 2, weights.shape[1]))
+    for position, strip, accepted in _accepted(predictions, positive, weights):
+        hits, alarms = accepted
+        crossed = alarms * hits[-1] >= (hits[-1] - hits) * alarms[-1]
+        crossing = crossed.argmax(axis=0)
+        for side, threshold in enumerate((np.maximum(crossing - 1, 0), crossing)):
+            there = np.take_along_axis(accepted, threshold[np.newaxis, np.newaxis], axis=1)
+            with np.errstate(invalid="ignore"):
+                shares[position, side, :, strip] = there[:, 0] / accepted[:, -1]
+    return shares
+
+
+def least_costs(
+    predictions: npt.NDArray[np.float64],
+    positive: npt.NDArray[np.bool_],
+    weights: npt.NDArray[Any],
+    *,
+    miss: float,
+    alarm: float,
+) -> FloatArray:
+    """Return the ``(m, B)`` least costs over all thresholds; NaN where a class has no weight.
+
+    The cost is ``miss`` times the share of the positive rows that are not accepted, and ``alarm``
+    times the share of the negative rows that are.
+    """
+    least = np.empty((len(predictions), weights.shape[1]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for position, strip, (hits, alarms) in _accepted(predictions, positive, weights):
+            costs = hits * (-miss / hits[-1]) + alarms * (alarm / alarms[-1])
+            least[position, strip] = miss + costs.min(axis=0)
+    return least
 
 
 def _group_midranks(drawn: npt.NDArray[np.int64], starts: npt.NDArray[Any]) -> Any:

@@ -26,16 +26,17 @@ def _add_columns(weights: WeightArray, sums: npt.NDArray[np.int64]) -> None:
             sums[b] += weights[row, b]
 
 
-def _column_sums(weights: WeightArray) -> npt.NDArray[np.int64]:
+def column_sums(weights: WeightArray) -> npt.NDArray[np.int64]:
     """Return the ``(B,)`` sums of ``(n, B)`` counts; 7 to 30 times faster than ``sum(axis=0)``."""
     sums = np.zeros(weights.shape[1], np.int64)
     _add_columns(weights, sums)
     return sums
 
 
-def _sorted(
+def sorted_rows(
     predictions: npt.NDArray[np.float64],
 ) -> Iterator[tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
+    """Yield, for each of ``(m, n)`` predictions, the order of the rows and where groups begin."""
     sorter = RowSorter(predictions.shape[1])
     for prediction in predictions:
         sorter.sort(prediction)
@@ -81,7 +82,7 @@ def weighted_average_precision(
 ) -> FloatArray:
     """Return the ``(m, B)`` average precisions; NaN where no positive row has weight."""
     scores = np.zeros((len(predictions), weights.shape[1]))
-    for j, (order, first) in enumerate(_sorted(predictions)):
+    for j, (order, first) in enumerate(sorted_rows(predictions)):
         hits = _precision_pass(order, first, positive, weights, scores[j])
         with np.errstate(invalid="ignore"):
             scores[j] /= hits
@@ -124,8 +125,8 @@ def centred_midranks(
     the doubled midranks is the total weight. Uses ``4 * n * B`` bytes.
     """
     ranks = np.empty(weights.shape, np.int32)
-    order, first = next(_sorted(values[np.newaxis]))
-    _midrank_pass(order, first, weights, _column_sums(weights), ranks)
+    order, first = next(sorted_rows(values[np.newaxis]))
+    _midrank_pass(order, first, weights, column_sums(weights), ranks)
     return ranks
 
 
@@ -177,7 +178,7 @@ def rank_sums(
     """
     products = np.zeros((len(predictions), weights.shape[1]))
     squares = np.zeros_like(products)
-    totals = _column_sums(weights)
-    for j, (order, first) in enumerate(_sorted(predictions)):
+    totals = column_sums(weights)
+    for j, (order, first) in enumerate(sorted_rows(predictions)):
         _rank_pass(order, first, response, weights, totals, products[j], squares[j])
     return products, squares

@@ -12,24 +12,9 @@ import numpy as np
 import pytest
 
 from arena.evaluation.predictions import ArrayPredictions
-from arena.evaluation.row_products import RowProduct
 from arena.evaluation.scores import score_under_weights, weighted_means
-from arena.types import FloatArray
+from arena.utils.row_products import weighted_sums
 from arena_metrics.pointwise import LogLoss
-
-TILE = 1024
-
-
-def product_of(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the product of matrices, in tiles."""
-    n, n_columns = right.shape
-    result = np.zeros((len(left), n_columns))
-    product = RowProduct(len(left), min(TILE, n), n_columns)
-    for start in range(0, n, TILE):
-        rows = slice(start, start + TILE)
-        product.right(len(right[rows]))[:] = right[rows]
-        result += product.of(left[:, rows])
-    return result
 
 
 @pytest.mark.few(4)
@@ -39,12 +24,12 @@ def test_a_row_has_the_same_bits_in_any_block(n: int, n_columns: int) -> None:
     rng = np.random.default_rng(0)
     left = rng.standard_normal((90, n))
     right = rng.integers(0, 6, (n, n_columns)).astype(float)
-    whole = product_of(left, right)
+    whole = weighted_sums(left, right)
     np.testing.assert_allclose(whole, left @ right, rtol=1e-10, atol=1e-10)
     for m in (1, 2, 3, 7, 8, 17, 88):
         first = int(rng.integers(0, len(left) - m + 1))
         own = slice(first, first + m)
-        np.testing.assert_array_equal(product_of(left[own], right), whole[own])
+        np.testing.assert_array_equal(weighted_sums(left[own], right), whole[own])
 
 
 @pytest.mark.slow

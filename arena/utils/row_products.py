@@ -8,11 +8,15 @@ cluster, other numbers.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from arena.types import FloatArray
 
+TILE_ROWS = 1_024
+"""Rows that are multiplied together: a tile of weights as float64 fits into a processor's cache."""
 UNIT = 8
 """The routines of OpenBLAS for whole matrices take rows and columns in eights, or in divisors."""
 _SMALL = 10**6
@@ -64,6 +68,25 @@ class RowProduct:
             self._left[:, self._k :] = 0.0
             left = self._left
         return (left @ self._right)[: self._m, : self._n_columns]
+
+
+def weighted_sums(values: FloatArray, weights: npt.NDArray[Any]) -> FloatArray:
+    """Return the ``(k, B)`` sums of ``(k, n)`` values under ``(n, B)`` weights, in tiles of rows.
+
+    A row of the result has the same bits for any k. Only one tile of weights is converted to
+    float64 at a time.
+
+    >>> weighted_sums(np.array([[1.0, 2.0, 3.0]]), np.array([[1, 0], [1, 2], [1, 0]]))
+    array([[6., 4.]])
+    """
+    n, n_columns = weights.shape
+    sums = np.zeros((len(values), n_columns))
+    product = RowProduct(len(values), min(TILE_ROWS, n), n_columns)
+    for start in range(0, n, TILE_ROWS):
+        rows = slice(start, start + TILE_ROWS)
+        product.right(len(weights[rows]))[:] = weights[rows]
+        sums += product.of(values[:, rows])
+    return sums
 
 
 def _up(number: int) -> int:
