@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -48,7 +49,7 @@ def test_programs_run_while_processes_are_killed(
         until(lambda: board(server) == ["ants"], "the board has the program")
         leaked = client.wait(client.submit(tmp_path / "leaks.py")["request"], PATIENCE)
         assert [fault["kind"] for fault in leaked["faults"]] == ["output invalid"]
-        assert "r0" not in str(leaked)
+        assert not re.search(r"\br0\b", str(leaked))  # an id of the request may contain it
         request = client.submit(tmp_path / "sleeps.py")["request"]
         until(lambda: "hidden inputs is running" in client.request(request)["message"], "it runs")
         for role in ("web", "scorer"):
