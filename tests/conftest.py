@@ -6,6 +6,7 @@ In a campaign every test with hypothesis runs again, with all of its examples.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import re
 import signal
@@ -132,10 +133,10 @@ def pytest_pycollect_makeitem(
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run two slow tests a core: many wait for processes that they kill, and for browsers."""
+    """Run more slow tests at once than there are cores: they wait for a quarter of the time."""
     if config.option.markexpr != "slow" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return 2 * (os.cpu_count() or 1)
+    return math.ceil(1.5 * (os.cpu_count() or 1))
 
 
 def _left_out(item: pytest.Item) -> bool:
