@@ -859,7 +859,7 @@ def _new_draws(
             of_these = influence.subset(submissions)
             return linear_scores(study.metric, of_these, study.scores[submissions], weights)
         predictions = study.predictions
-        # A rank is one among all.
+        # The ranks of some submissions depend on all of them.
         whole = len(submissions) == m or isinstance(study.metric, ScoresTogether)
         scores = score_under_weights(
             study.metric,

@@ -24,7 +24,7 @@ TASK_BYTES = 128 * 2**20
 _KEPT_DRAWS, _KEPT_BYTES = 4, 2**22
 """Most draws of all rows that are kept, as they are often drawn again, and most bytes of one."""
 _LARGEST_BLOCK = 2**16
-"""Rows whose draws are two bytes each."""
+"""Rows of a block: the row of a draw then fits into two bytes."""
 _ROWS_IN_CACHE = 1_024
 """Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
 

@@ -1,4 +1,4 @@
-"""Submissions in memory, in the place of a store that nobody keeps."""
+"""Submissions that are kept in memory, where no database is asked for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryStore(MatrixOfPredictions):
     """Submissions that are numbers or labels, as a :class:`~arena.store.Store` takes them."""
 
     def __init__(self, solution: Solution, n_files: int) -> None:
-        """Take up to ``n_files`` submissions for a solution; no memory is used before."""
+        """Reserve space for up to ``n_files`` submissions, which takes memory as it fills."""
         self._shape, self._kind = (solution.n_rows, len(solution.columns)), solution.kind
         shape = self._shape[:1] if self._shape[1] == 1 else self._shape
         is_label = solution.kind is PredictionKind.LABEL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from arena_metrics.kernels import interpreted
 from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.parameters import require_inside
 from arena_metrics.rows import floats, positive_rows
+
+_Rows: TypeAlias = tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[Any]]
+"""``(m, n)`` predictions, ``(n,)`` whether a row is positive, and ``(n, B)`` weights."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +34,8 @@ class _ErrorRatesMetric(BaseMetric):
         return MetricTraits(score_range=(0.0, 1.0), needs_every_class=True, max_classes=2)
 
     @abstractmethod
-    def _under(
-        self,
-        kernels: KernelEngine,
-        predictions: FloatArray,
-        positive: npt.NDArray[np.bool_],
-        weights: npt.NDArray[Any],
-    ) -> FloatArray:
-        """Return ``(m, B)`` scores under each column of weights."""
+    def _under(self, kernels: KernelEngine, rows: _Rows) -> FloatArray:
+        """Return ``(m, B)`` scores, by the compiled kernels or by plain numpy."""
 
     def score(
         self,
@@ -49,10 +46,8 @@ class _ErrorRatesMetric(BaseMetric):
         """Return the score of one submission; NaN unless both classes occur."""
         weights = np.ones(len(truth)) if weight is None else np.asarray(weight, dtype=np.float64)
         positive = positive_rows(self.name, truth)
-        scores = self._under(
-            interpreted, floats(prediction[np.newaxis]), positive, weights[:, np.newaxis]
-        )
-        return float(scores[0, 0])
+        rows = floats(prediction[np.newaxis]), positive, weights[:, np.newaxis]
+        return float(self._under(interpreted, rows)[0, 0])
 
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
@@ -60,7 +55,7 @@ class _ErrorRatesMetric(BaseMetric):
         """Return ``(m, B)`` scores under each column of weights; NaN unless both classes occur."""
         kernels = choose_engine(predictions.size * weights.shape[1])
         positive = positive_rows(self.name, truth)
-        return self._under(kernels, floats(predictions), positive, weights)
+        return self._under(kernels, (floats(predictions), positive, weights))
 
 
 @dataclass(frozen=True)
@@ -78,14 +73,8 @@ class EqualErrorRate(_ErrorRatesMetric):
 
     name = "eer"
 
-    def _under(
-        self,
-        kernels: KernelEngine,
-        predictions: FloatArray,
-        positive: npt.NDArray[np.bool_],
-        weights: npt.NDArray[Any],
-    ) -> FloatArray:
-        hits, alarms = np.moveaxis(kernels.crossing_shares(predictions, positive, weights), 2, 0)
+    def _under(self, kernels: KernelEngine, rows: _Rows) -> FloatArray:
+        hits, alarms = np.moveaxis(kernels.crossing_shares(*rows), 2, 0)
         before, there = np.moveaxis(1.0 - hits - alarms, 1, 0)
         share = np.divide(before, before - there, out=np.zeros_like(before), where=before != there)
         return np.asarray(alarms[:, 0] + share * (alarms[:, 1] - alarms[:, 0]))
@@ -122,13 +111,7 @@ class MinimumDetectionCost(_ErrorRatesMetric):
         for parameter in ("c_miss", "c_alarm"):
             require_inside(self.name, parameter, value=getattr(self, parameter), low=0, high=np.inf)
 
-    def _under(
-        self,
-        kernels: KernelEngine,
-        predictions: FloatArray,
-        positive: npt.NDArray[np.bool_],
-        weights: npt.NDArray[Any],
-    ) -> FloatArray:
+    def _under(self, kernels: KernelEngine, rows: _Rows) -> FloatArray:
         miss, alarm = self.c_miss * self.p_target, self.c_alarm * (1.0 - self.p_target)
-        least = kernels.least_costs(predictions, positive, weights, miss=miss, alarm=alarm)
+        least = kernels.least_costs(*rows, miss=miss, alarm=alarm)
         return least / min(miss, alarm)

@@ -59,40 +59,54 @@ class _Level:
             )
         return cls(codes, scale[first], weight[first])
 
-    def errors(self, errors: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:
+    def errors(self, errors: FloatArray, weights: WeightArray) -> FloatArray:
         """Return the ``(m, B)`` weighted errors of ``(m, n, H)`` errors under ``(n, B)`` counts.
 
         A group under counts has the mean of the errors of its drawn rows, times their number in
         all rows, and the share of its rows that was drawn as a factor of its weight.
         """
         if len(self.scale) < len(self.codes):
-            return np.array([self._of_groups(of_submission, counts) for of_submission in errors])
+            return self._of_groups(errors, weights)
         weight = self.weight[self.codes]
         with np.errstate(invalid="ignore", over="ignore"):
             weighted = weight * np.sqrt(np.square(errors).mean(axis=2) / self.scale[self.codes])
-            sums = weighted_sums(np.vstack([weighted, weight]), counts)
+            sums = weighted_sums(np.vstack([weighted, weight]), weights)
             of_rows = np.asarray(sums[:-1] / sums[-1])
-        for position in np.flatnonzero(~np.isfinite(weighted).all(axis=1)):
-            of_rows[position] = self._of_groups(errors[position], counts)
+        infinite = ~np.isfinite(weighted).all(axis=1)
+        if infinite.any():
+            of_rows[infinite] = self._of_groups(errors[infinite], weights)
         return of_rows
 
-    def _of_groups(self, errors: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:
-        """Return the ``(B,)`` weighted errors of groups from the ``(n, H)`` errors of rows."""
+    def _of_groups(self, errors: FloatArray, weights: WeightArray) -> FloatArray:
+        """Return what :meth:`errors` does, also for groups of several rows."""
+        n, n_resamples = weights.shape
+        size = np.bincount(self.codes)[:, np.newaxis]
+        scores = np.empty((len(errors), n_resamples))
+        step = max(1, _CELLS_AT_ONCE // max(1, n))
+        for start in range(0, n_resamples, step):
+            part = slice(start, start + step)
+            counts = weights[:, part].astype(np.float64)
+            share = self._group_sums(np.ones(n), counts) / size
+            group_weights = self.weight[:, np.newaxis] * share
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                for row, of_submission in zip(scores, errors, strict=True):
+                    squares = sum(
+                        np.square(self._group_sums(of_step, counts) / share)
+                        for of_step in of_submission.T
+                    )
+                    roots = np.sqrt(squares / errors.shape[2] / self.scale[:, np.newaxis])
+                    weighted = np.where(share > 0, group_weights * roots, 0.0).sum(axis=0)
+                    row[part] = weighted / group_weights.sum(axis=0)
+        return scores
+
+    def _group_sums(self, values: FloatArray, counts: FloatArray) -> FloatArray:
+        """Return the ``(G, B)`` sums of ``(n,)`` values over groups under ``(n, B)`` counts."""
         from scipy.sparse import csr_matrix
 
-        rows, size = np.arange(len(self.codes)), np.bincount(self.codes)[:, np.newaxis]
-        shape, counts = (len(size), len(rows)), counts.astype(np.float64)
-
-        def sums(values: FloatArray) -> FloatArray:
-            return np.asarray(csr_matrix((values, (self.codes, rows)), shape) @ counts)
-
-        share = sums(np.ones(len(rows))) / size
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            squares = sum(np.square(sums(step) / share) for step in errors.T)
-            roots = np.sqrt(squares / errors.shape[1] / self.scale[:, np.newaxis])
-            weights = self.weight[:, np.newaxis] * share
-            weighted = np.where(share > 0, weights * roots, 0.0).sum(axis=0)
-            return np.asarray(weighted / weights.sum(axis=0))
+        n = len(values)
+        return np.asarray(
+            csr_matrix((values, (self.codes, np.arange(n))), (len(self.scale), n)) @ counts
+        )
 
     def influence(self, errors: FloatArray) -> FloatArray:
         """Return the ``(n,)`` derivatives of the error with respect to the counts of the rows."""
@@ -213,13 +227,7 @@ class Wrmsse(BaseMetric):
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
         """Return ``(m, B)`` scores; NaN where no row of a positive weight is drawn."""
-        n, n_resamples = weights.shape
-        levels = self._levels_of(n)
+        n = len(weights)
         errors = (predictions - truth).reshape(len(predictions), n, -1)
-        scores = np.empty((len(predictions), n_resamples))
-        step = max(1, _CELLS_AT_ONCE // max(1, n))
-        for start in range(0, n_resamples, step):
-            part = slice(start, start + step)
-            of_levels = [level.errors(errors, weights[:, part]) for level in levels]
-            scores[:, part] = np.mean(of_levels, axis=0)
-        return scores
+        of_levels = [level.errors(errors, weights) for level in self._levels_of(n)]
+        return np.asarray(np.mean(of_levels, axis=0))

@@ -95,8 +95,8 @@ def test_what_cannot_be_combined_is_told_in_sentences() -> None:
         (without, {"columns": TWO, "weights": {"f1": 3}}, None),
         (with_tasks, {}, None),
     ):
-        asked = {"metric": {"name": "accuracy"}, "board": {"x": board}}
-        settings = Settings.model_validate(asked)
+        document = {"metric": {"name": "accuracy"}, "board": {"x": board}}
+        settings = Settings.model_validate(document)
         if refusal is None:
             assert [*combined_metrics(settings, solution, MANAGER)] == ["x"]
             continue

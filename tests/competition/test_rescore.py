@@ -127,13 +127,13 @@ def test_a_disqualification_is_not_undone_without_the_scores_that_an_earlier_are
             earlier.setattr(Ledger, "accepted_teams", lambda _ledger: {2: "b"})
             competition.rescore(scenario.solution_file, apply=True)
         competition.submit(scenario.file(4), "b")
-        whom: list[dict[str, Any]] = [{"team": "a"}, {"submission": 3}]
-        for one in whom:
+        undone: list[dict[str, Any]] = [{"team": "a"}, {"submission": 3}]
+        for decision in undone:
             with pytest.raises(UsageError, match="has no score since the last rescore"):
-                competition.reinstate(**one, reason="a mistake")
+                competition.reinstate(**decision, reason="a mistake")
         competition.rescore(scenario.solution_file, apply=True)
-        for one in whom:
-            competition.reinstate(**one, reason="a mistake")
+        for decision in undone:
+            competition.reinstate(**decision, reason="a mistake")
 
 
 @pytest.mark.few(1)

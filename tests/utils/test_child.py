@@ -290,10 +290,10 @@ def test_a_process_without_a_guard_ends_when_its_parent_says_so_or_ends(
 
 def test_a_process_ends_when_the_socket_of_its_parent_is_closed(pair: Any) -> None:
     """It waits for a byte, which no parent sends."""
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def closed(size: int) -> bytes:
-        asked.append(size)
+        sizes.append(size)
         return b""
 
     def broken(size: int) -> bytes:
@@ -302,4 +302,4 @@ def test_a_process_ends_when_the_socket_of_its_parent_is_closed(pair: Any) -> No
     for receive in (closed, broken):
         with pytest.raises(Left, match="^1$"):
             child.end_with_parent(SimpleNamespace(recv=receive))
-    assert asked == [1]
+    assert sizes == [1]

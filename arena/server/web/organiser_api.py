@@ -147,7 +147,7 @@ def _member(call: Call, member: Member) -> responses.Member:
 
 
 def team_of_address(call: Call) -> Team:
-    """Return the team that the address names; 404 if this competition has none."""
+    """Return the team whose id is in the URL; 404 if the competition has no such team."""
     try:
         team = call.site.accounts.team(call.request.path_params["team"])
     except KeyError:
@@ -244,7 +244,7 @@ def invite_teams(call: Call, people: Sequence[Invitation]) -> responses.Invited:
 
 
 def mail_invitations(call: Call, rows: Sequence[responses.InvitationLink]) -> int:
-    """Mail links to those who have an address; return how many mails wait now."""
+    """Send the links to people with an e-mail address; return how many e-mails are queued."""
     facts = call.competition.facts
     if not facts.server.smtp_host:
         return 0
