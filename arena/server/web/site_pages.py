@@ -82,7 +82,7 @@ class _SitePages:
         problem: Problem | None = None,
         then: str = "",
         *,
-        asked: bool = False,
+        is_link_requested: bool = False,
     ) -> Response:
         call = call_of(request, self.site, next(iter(self.site.competitions), None))
         return render(
@@ -94,7 +94,7 @@ class _SitePages:
             problem=problem,
             then=then or redirect_target(request.query_params.get("then", "/")),
             provider=self.site.provider(),
-            asked=asked,
+            is_link_requested=is_link_requested,
             may_mail=bool(mailing_competitions(self.site)),
             here="/sign-in",
         )
@@ -132,7 +132,7 @@ class _SitePages:
         if contact is None:
             problem = Problem(422, _("This is no e-mail address."))
             return await self.sign_in_page(request, problem)
-        page = await self.sign_in_page(request, asked=True)
+        page = await self.sign_in_page(request, is_link_requested=True)
         # After the answer, so that its time does not say it either.
         page.background = BackgroundTask(mail_lost_key, self.site, contact)
         return page
