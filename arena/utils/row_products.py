@@ -27,8 +27,9 @@ class RowProduct:
     """Multiplies ``(m, k)`` by ``(k, n_columns)`` tiles, k at most ``depth``.
 
     A row of the result has the same bits for any m. The matrices are filled up with zeros: rows and
-    columns to a multiple of eight, rows so that no product is small, and the last tile to
-    ``depth``. A single column is added up by numpy, row by row.
+    columns to a multiple of eight, rows so that no product is small, and the last tile of
+    values to ``depth``, so that weights that an earlier tile left there do not count. A single
+    column is added up by numpy, row by row.
 
     Holds ``8 * depth * (n_columns + 7)`` bytes, and ``8 * depth`` for each row if m or k is filled
     up.
@@ -53,7 +54,6 @@ class RowProduct:
     def right(self, k: int) -> FloatArray:
         """Return the ``(k, n_columns)`` matrix on the right, to be filled in."""
         self._k = k
-        self._right[k:] = 0.0
         return self._right[:k, : self._n_columns]
 
     def of(self, left: npt.NDArray[np.float64]) -> FloatArray:

@@ -118,6 +118,24 @@ def test_thresholds_of_errors_are_equal_and_those_of_a_walk(
         assert cost[0] == pytest.approx(min(0.3 * (1 - hit) + 0.7 * alarm for hit, alarm in walk))
 
 
+def test_thresholds_of_three_rows_are_those_by_hand(kernels: KernelModules) -> None:
+    """Accepted from the largest prediction down are the first, the second and the third row.
+
+    Positive are the first and the third: shares of hits and false alarms 0 0, 1/2 0, 1/2 1, 1 1.
+    A miss costs 9, a false alarm 1: 9, 4.5, 5.5 and 1, so all rows are accepted. Positive is the
+    second: 0 0, 0 1/2, 1 1/2, 1 1. A miss costs 4: 4, 4.5, 0.5 and 1.
+    """
+    predictions, once = np.array([[3.0, 2.0, 1.0]]), np.ones((3, 1), np.uint8)
+    for positive, miss, before, crossing, least in [
+        ([True, False, True], 9.0, [0.5, 0.0], [0.5, 1.0], 1.0),
+        ([False, True, False], 4.0, [0.0, 0.5], [1.0, 0.5], 0.5),
+    ]:
+        rows = predictions, np.array(positive), once
+        for functions in (kernels, interpreted):
+            assert functions.crossing_shares(*rows)[0, :, :, 0].tolist() == [before, crossing]
+            assert functions.least_costs(*rows, miss=miss, alarm=1.0)[0, 0] == least
+
+
 def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     doubled, pairs = kernels.concordant_pairs(predictions, positive, weights)
