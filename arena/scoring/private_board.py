@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import MetricError, PluginError, RankingError, UsageError
-from arena.evaluation.best_score import CorrectedBest, corrected_best, intervals_of_teams
+from arena.evaluation.best_score import CorrectedBest, corrected_best
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
 from arena.evaluation.case_counts import MetricOfCounts, case_counts
@@ -27,6 +27,7 @@ from arena.evaluation.predictions import ArrayPredictions, in_memory
 from arena.evaluation.ranks import best_of_each_team
 from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.evaluation.scores import is_black_box, round_significant, score_under_weights
+from arena.evaluation.winner_intervals import intervals_of_teams
 from arena.interfaces import (
     Analysis,
     Candidates,

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.evaluation.best_score import best_score_interval
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.score_intervals import score_errors
+from arena.evaluation.winner_intervals import best_score_interval
 from arena.interfaces import HasRowValues, Study
 from arena.types import FloatArray
 from arena_sota.auc_estimate import estimate_auc_sota

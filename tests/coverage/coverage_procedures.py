@@ -13,15 +13,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 import csranks
-from arena.evaluation.best_score import (
-    PRIZES,
+from arena.evaluation.best_score import PRIZES
+from arena.evaluation.ranks import best_first, best_of_each_team
+from arena.evaluation.score_intervals import ScoreErrors, score_errors
+from arena.evaluation.winner_intervals import (
     BestScoreInterval,
     WinnerIntervals,
     intervals_of_teams,
     winners_of_places,
 )
-from arena.evaluation.ranks import best_first, best_of_each_team
-from arena.evaluation.score_intervals import ScoreErrors, score_errors
 from arena.interfaces import RankSets, Study
 from arena.scoring.private_board import best_of_intervals
 from arena.types import IntArray

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.evaluation.best_score import intervals_of_teams
 from arena.evaluation.case_metrics import MeanOfCases
 from arena.evaluation.combinations import Combination, combined_metric
 from arena.evaluation.row_weights import weighted
+from arena.evaluation.winner_intervals import intervals_of_teams
 from arena.types import ROW_WEIGHTS, RowContext
 from arena_ranking.board_ranks import BoardRanks, board_ranks
 from arena_ranking.failures import Failures, failed_rows, failures_to_reverse

@@ -13,7 +13,8 @@ import pytest
 
 from arena import Competition, score
 from arena.errors import InputError, UsageError
-from arena.evaluation.best_score import CorrectedBest, WinnerIntervals
+from arena.evaluation.best_score import CorrectedBest
+from arena.evaluation.winner_intervals import WinnerIntervals
 from arena.plugin.manager import PluginManager
 from arena.report import Report, check_target, write_charts, write_file
 from arena.report.chart_files import svg
