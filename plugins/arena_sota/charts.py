@@ -304,7 +304,8 @@ def simulated_scores(
 
 
 def _colors(labels: Sequence[str]) -> Specification:
-    colors = [(GREY, BLUE, ORANGE, INK)[position % 4] for position in range(len(labels))]
+    """Return the colours of up to four labels; of more the first ones are drawn again."""
+    colors = (GREY, BLUE, ORANGE, INK)[: len(labels)]
     return named("what", labels, colors, legend={"orient": "top", "columns": 1})
 
 

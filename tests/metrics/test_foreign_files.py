@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import sys
@@ -23,6 +24,7 @@ from arena.intake.whole_file import cell_of_file
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
 from arena.types import RowContext, SolutionColumns
+from arena_metrics.foreign import codabench
 
 IDS = pa.array(["a", "b", "c", "d"], pa.string())
 TRUTH = np.array(["1", "2", "3", "4"], dtype=object)
@@ -201,6 +203,8 @@ class Matches(evaluate.Metric):
                                "references": datasets.Sequence(datasets.Value("int32"))}}),
             datasets.Features({{"predictions": datasets.Value("{dtype}"),
                                "references": datasets.Value("{dtype}")}}),
+            datasets.Features({{"predictions": [datasets.Value("{dtype}")],
+                               "references": [datasets.Value("{dtype}")]}}),
         ]
         return evaluate.MetricInfo(description="", features=kinds, format="{form}")
 
@@ -212,6 +216,7 @@ class Matches(evaluate.Metric):
         return {{"matches": float(total * scale), "each": [1, 2], "n": len(references)}}
 """
 LISTS = {"1": "[1, 2]", "2": "[3]", "3": "[]", "4": "[4, 5]", "8": "[4, 6]"}
+FLOATS = {"1": "[1.5]", "2": "[2]", "3": "[3]", "4": "[0.1]", "8": "[0.10000000001]"}
 
 
 @pytest.mark.parametrize(
@@ -222,6 +227,7 @@ LISTS = {"1": "[1, 2]", "2": "[3]", "3": "[]", "4": "[4, 5]", "8": "[4, 6]"}
         ("string", {"8": "4.0"}, "", 3.0),
         ("float32", {"4": "0.1", "8": "0.10000000001"}, "", 4.0),
         ("int64", LISTS, "", 4.0),
+        ("float32", FLOATS, "", 4.0),
     ],
 )
 def test_a_class_of_evaluate_gets_columns_of_the_declared_types(
@@ -341,6 +347,50 @@ def test_reference_data_without_a_header_may_hold_ids_of_other_rows(bundle: Path
     assert metric.score(TRUTH, SENT, np.array([2, 0, 0, 1])) == 2.0
 
 
+def test_a_program_reads_all_reference_data_and_one_file_holds_the_rows(bundle: Path) -> None:
+    (bundle / "truth" / "more").mkdir()
+    (bundle / "truth" / "more" / "factor").write_text("10")
+    script = bundle / "program" / "score.py"
+    scoring = script.read_text().replace(
+        '"hits": sum(hits)',
+        '"hits": sum(hits) * int(Path("/app/input/ref/more/factor").read_text())',
+    )
+    script.write_text(scoring)
+    (bundle / "other").rmdir()
+    metric = bound("codabench:bundle(task=Second, value=hits, reference=labels)")
+    assert metric.score(TRUTH, SENT) == 30.0
+    for task, why in {
+        "Second": "Name the file of the reference data that holds the rows (reference=…): labels, "
+        "factor.",
+        "First": f"The reference_data of the bundle bundle is not at {bundle / 'other'}.",
+    }.items():
+        with pytest.raises(ScoringError) as refused:
+            bound(f"codabench:bundle(task={task}, value=hits)").score(TRUTH, SENT)
+        assert str(refused.value) == f"codabench:bundle: {why}"
+
+
+def test_a_codabench_bundle_unpacks_archives_up_to_a_size(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive_bytes = io.BytesIO()
+    with zipfile.ZipFile(archive_bytes, "w") as archive:
+        archive.writestr("prediction.txt", "1 2 3 8")  # 7 bytes
+    metric = bound(f"codabench:{bundle.name}(task=1, value=hits, format=raw)")
+    cells = [
+        np.array([cell_of_file(name, data)], dtype=object)
+        for name, data in {
+            "labels": b"1 2 3 4", "sent.zip": archive_bytes.getvalue(), "prediction.txt": b"1 2",
+        }.items()
+    ]  # fmt: skip
+    truth, zipped, plain = cells
+    monkeypatch.setattr(codabench, "_MOST_BYTES", 7)
+    assert metric.score(truth, zipped) == 3.0
+    assert metric.score(truth, plain) == 2.0
+    monkeypatch.setattr(codabench, "_MOST_BYTES", 6)
+    with pytest.raises(ScoringError, match="unpacks to more than 2 GiB: send less"):
+        metric.score(truth, zipped)
+
+
 PHASES = """
 phases:
   1: {phasenumber: 1, reference_data: truth.zip, scoring_program: program.zip}
@@ -440,6 +490,16 @@ def test_a_codabench_bundle_that_cannot_be_used_says_why(bundle: Path) -> None:
     (bundle / "program" / "metadata").unlink()
     with pytest.raises(ArenaError, match="has no metadata with a command"):
         bound("codabench:bundle(task=1)")
+    shutil.rmtree(bundle / "program")
+    for text, why in {
+        COMPETITION: r"The scoring_program of the bundle bundle is not at .*/bundle/program\.",
+        "tasks: [{name: One}]": r"The task 'One' of bundle has no scoring_program\.",
+        "phases: {1: {label: One}}": "has neither tasks nor phases with a scoring program",
+        "[]": "has neither tasks nor phases with a scoring program",
+    }.items():
+        (bundle / "competition.yaml").write_text(text)
+        with pytest.raises(ArenaError, match=why):
+            bound("codabench:bundle")
 
 
 def test_a_codabench_submission_without_scores_does_not_stop_the_others(bundle: Path) -> None:

@@ -191,7 +191,7 @@ def test_the_kernel_finds_the_faults_that_python_finds(
 
 def test_a_mask_that_was_never_checked_is_an_error() -> None:
     with pytest.raises(MetricError, match="predicted mask of row 2"):
-        Dice().score(_texts("1 2", "1 2"), _texts("1 2", "oops"))
+        Dice().score(_texts("1 2", "1 2", "1 2"), _texts("1 2", "oops", "oops"))
     with pytest.raises(MetricError, match="true mask of row 1"):
         Dice().score(_texts("1", "1 2"), _texts("1 2", "1 2"))
 

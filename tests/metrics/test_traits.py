@@ -205,6 +205,10 @@ ENDS: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {
     ("trec_mrr", "k"): ([0, 1], [-1]),
     ("trec_recall", "k"): ([1], [0]),
     ("crps", "samples"): ([1], [0]),
+    ("wis", "levels"): (
+        [(0.5,), (ABOVE_0, BELOW_1)],
+        [(), (0.5, 0.5), (0.9, 0.5), (0, 0.5), (0.5, 1), "x", None],
+    ),
     ("quantile_loss", "alpha"): ([ABOVE_0, BELOW_1], [0, 1, True, "x"]),
     ("interval_coverage_error", "level"): ([ABOVE_0, BELOW_1], [0, 1]),
     ("log_loss", "clip"): ([None, ABOVE_0, 0.4999], [0, 0.5]),
@@ -219,6 +223,9 @@ ENDS: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {
     ("f1", "average"): (["binary", "macro", "micro", "weighted"], ["mean"]),
     ("roc_auc", "average"): (["macro", "weighted"], ["micro"]),
     ("concordance_index", "predicts"): (["time", "risk"], ["rank"]),
+    ("exact_match", "normalise"): (["squad", "lower", "none"], ["upper"]),
+    ("token_f1", "normalise"): (["squad", "lower", "none"], ["upper"]),
+    ("word_error_rate", "normalise"): (["squad", "lower", "none"], ["upper"]),
     ("word_error_rate", "unit"): (["word", "character"], ["line"]),
 }
 """Of each parameter the values at its ends, and those beyond them."""

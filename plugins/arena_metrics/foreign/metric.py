@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arena.errors import MetricError, ScoringError, UsageError
+from arena.errors import InputError, MetricError, UsageError
 from arena.interfaces import Modality, PlainTable
 from arena.types import MetricTraits, PredictionKind, RowContext
 from arena.utils.processes import in_worker
-from arena_metrics.foreign.failures import as_number, submission_error
+from arena_metrics.foreign.failures import as_number, failed, submission_error
 from arena_metrics.foreign.kinds import WHOLE_FILES, Call, Request
 from arena_metrics.foreign.loading import function_of
 from arena_metrics.foreign.source import Source
@@ -49,8 +49,10 @@ def returned(request: Request, source: Source, call: Callable[[Callable[..., Any
     function = function_of(request.kind, source)
     try:
         return call(function)
-    except (MetricError, ScoringError):
+    except MetricError:
         raise
+    except (InputError, UsageError) as error:  # arena's own, about the organiser's files
+        raise failed(f"{request.name}: {error}") from error
     except BaseException as error:  # a metric may raise anything
         if isinstance(error, KeyboardInterrupt) and not in_worker():
             raise
