@@ -23,6 +23,7 @@ from arena.evaluation.scores import (
     score_under_weights,
 )
 from arena.evaluation.shared_weights import derived_once, share_each_row, shared_weights
+from arena.interfaces import NeedsRowContext
 from counted_progress import CountedProgress
 from thinned import examples
 from toy_metrics import BlackBoxRmse, PointwiseRmse, Recall, ResampledRmse
@@ -294,6 +295,8 @@ def test_several_targets_count_by_their_mean(board: tuple[Any, Any], metric: Any
     both = np.stack([truth, truth**2], axis=1)
     predicted = np.stack([predictions, predictions * 0.5], axis=2)
     mean = mean_over_targets(metric, 2)
+    assert not isinstance(mean, NeedsRowContext)
+    assert isinstance(mean_over_targets(metric, 2, gaps=True), NeedsRowContext)
     expected = [
         (metric.score(truth, prediction) + metric.score(truth**2, prediction * 0.5)) / 2
         for prediction in predictions

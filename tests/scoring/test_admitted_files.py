@@ -11,13 +11,15 @@ import pytest
 
 from arena.evaluation.predictions import ArrayPredictions
 from arena.intake import ReadSubmission, SubmissionFile
-from arena.scoring import admit
+from arena.scoring import admit, submissions
 from arena.scoring.score import notes_on_similar, similar_files
 from arena.types import Fault, MetricTraits, PredictionKind
 from arena.utils.parallel import NoProgress
 
 VALUE, TEXT = PredictionKind.VALUE, PredictionKind.TEXT
 EIGHT_BYTES = np.zeros((1, 1))
+SOLUTION: Any = None
+"""No part of it is read."""
 
 
 def metric_of(kind: PredictionKind, bounds: tuple[float, float]) -> Any:
@@ -79,6 +81,33 @@ def test_the_key_of_a_file_names_the_rules_by_which_it_was_read(
     for sha256, expected in (("ab", key), ("", None)):
         read = ReadSubmission(EIGHT_BYTES, (), sha256)
         assert admit.idempotency_key(read, metric_of(kind, bounds)) == expected
+
+
+def test_a_file_has_the_faults_that_its_metric_finds_or_else_those_of_plugins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A metric that fails on a file has not checked it."""
+    monkeypatch.setattr(submissions, "competition_info", lambda *_: "info")
+    low, high, rule = (Fault(kind, "A sentence.") for kind in ("low", "high", "rule"))
+    read = ReadSubmission(EIGHT_BYTES, (), "ab")
+    rejected = ReadSubmission(None, (low,), "ab")
+    manager: Any = SimpleNamespace(check_submission=lambda *_: (rule,))
+    for faults_of_metric, kinds in (
+        ([low, high], ["low", "high"]),
+        ([], ["rule"]),
+        (None, ["could not be checked"]),  # to iterate over None fails
+    ):
+        metric: Any = metric_of(VALUE, (0, 1))
+        metric.faults = lambda *_, found=faults_of_metric: iter(found)
+        checked = submissions.check_predictions(read, SOLUTION, metric, manager, file="a.csv")
+        assert [fault.kind for fault in checked.faults] == kinds
+        assert (checked.values, checked.sha256) == (None, "ab")
+        assert (
+            submissions.check_predictions(rejected, SOLUTION, metric, manager, file="") == rejected
+        )
+    lenient: Any = SimpleNamespace(check_submission=lambda *_: ())
+    metric.faults = lambda *_: ()
+    assert submissions.check_predictions(read, SOLUTION, metric, lenient, file="a.csv") is read
 
 
 def test_of_two_files_one_can_be_a_copy() -> None:

@@ -94,6 +94,9 @@ def test_cases_are_named_by_task_if_there_are_several_and_equal_names_are_number
     assert (matrix.cases, matrix.tasks, matrix.task_names) == (("1",), None, ())
     slashes = CaseScores(["a"] * 2, ["y/z", "z"], np.ones(2), tasks=["x", "x/y"])
     assert case_matrix(slashes).cases == ("x/y/z (1)", "x/y/z (2)")
+    few_names = case_matrix(scores("aaaaaa", "121212", np.arange(6.0), tasks="ssttuu"))
+    assert few_names.cases == ("s/1", "s/2", "t/1", "t/2", "u/1", "u/2")
+    assert few_names.values.tolist() == [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]
 
 
 DUPLICATES = (

@@ -75,6 +75,24 @@ def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: 
     assert store.journal_faults() == ("damaged lines: 1",)
 
 
+def test_a_repair_begins_a_new_journal(tmp_path: Path) -> None:
+    """Of four events the first two are not in the journal, which a repair as the third explains."""
+    missing = ("events before its first: 2",)
+    for name, kinds, faults in (
+        ("a", ("note", "note", "repair", "note"), ()),
+        ("b", ("note", "repair", "note", "note"), missing),
+        ("c", ("note", "note", "note", "repair"), missing),
+    ):
+        with Store.open(tmp_path / f"{name}.duckdb") as store:
+            for kind in kinds:
+                with store.transaction() as transaction:
+                    transaction.append_event(kind, "host", {}, TIME)
+            journal = tmp_path / f"{name}.duckdb.journal"
+            heading, _, _, *lines = journal.read_bytes().splitlines(keepends=True)
+            journal.write_bytes(b"".join([heading, *lines]))
+            assert store.journal_faults() == faults
+
+
 def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Store) -> None:
     for kind in ("upgrade", "note", "note"):
         with store.transaction() as transaction:
