@@ -156,7 +156,7 @@ class CoverageMap:
         """Return the tests that run a line of a module.
 
         Of what runs at import, or is compiled and so not seen: the tests of the function or class,
-        and if there are none, those of the lines that name it; and those of the module's own file,
+        and if there are none, those of the functions that name it; and those of the module's own file,
         which may compare what no line of a function reads, such as the defaults of settings.
         """
         statements = self.statements[module]
@@ -187,7 +187,9 @@ class CoverageMap:
         names = scope.rpartition(".")[2].split()
         callers = set().union(*map(self._lines_naming, names))
         for other, line in callers:
-            tests |= self.tests[other].get(self.statements[other].name_of.get(line, ""), set())
+            name = self.statements[other].name_of.get(line, "")
+            if name not in self.statements[other].at_import:
+                tests |= self.tests[other].get(name, set())
         scopes = {(other, self.statements[other].scope_of.get(line, "")) for other, line in callers}
         scopes.discard((module, scope))
         return tests or set().union(*(self._of_scope(*one, depth - 1) for one in sorted(scopes)))
