@@ -156,8 +156,8 @@ class CoverageMap:
         """Return the tests that run a line of a module.
 
         Of what runs at import, or is compiled and so not seen: the tests of the function or class,
-        and if there are none, those of the functions that name it; and those of the module's own file,
-        which may compare what no line of a function reads, such as the defaults of settings.
+        and if there are none, those of the functions that name it; and those of the module's own
+        file, which may compare what no function reads, such as the defaults of settings.
         """
         statements = self.statements[module]
         if line not in statements.name_of:
