@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from arena.cli import discovery as commands
-from arena.cli import program
+from arena.cli import interrupts, program
 from arena.cli.console import say_error
 from arena.errors import ArenaError, PluginError
 from arena.utils.file_errors import reason_of
@@ -27,8 +27,6 @@ _SIGNALLED = 128
 _FAULT_IN_ARENA = 3
 # Not by the module: that of the base of usage errors, which is not exported, varies with versions.
 _ERRORS_OF_TYPER = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__[0].__bases__)
-interrupts: list[int] = []
-"""The numbers of the signals (SIGINT, SIGTERM) that this command received."""
 
 
 class _UnloadedCommand(TyperCommand):
@@ -93,7 +91,7 @@ def explained_error(error: BaseException) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
     # Ctrl-C inside of a library can reach the caller as an error of that library, or of a plugin.
     of_library = isinstance(error, PluginError) or not isinstance(error, ArenaError)
-    if isinstance(error, KeyboardInterrupt) or (interrupts and of_library):
+    if isinstance(error, KeyboardInterrupt) or (interrupts.received and of_library):
         message = f"Interrupted. Data stored before are intact.{_what_was_kept()}"
         return _code_after_signal(), message
     if isinstance(error, ArenaError):
@@ -116,7 +114,7 @@ def explained_error(error: BaseException) -> tuple[int, str]:
 
 
 def _code_after_signal() -> int:
-    return _SIGNALLED + (interrupts[-1] if interrupts else signal.SIGINT)
+    return _SIGNALLED + (interrupts.received or [signal.SIGINT])[-1]
 
 
 def _what_was_kept() -> str:
@@ -163,22 +161,15 @@ def _root(
     """Run a prediction competition on your own machine and rank it with honest uncertainty."""
 
 
-def note_interrupt(number: int, frame: Any) -> None:
-    """Note a signal that ends the command, and raise KeyboardInterrupt."""
-    interrupts.append(number)
-    signal.default_int_handler(number, frame)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ``--verbose`` may be anywhere in the arguments."""
-    interrupts.clear()
     program.starts(alone=arguments is None)
     if threading.current_thread() is threading.main_thread():
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, note_interrupt)
+            signal.signal(signal.SIGINT, interrupts.note_interrupt)
         # systemctl stop and batch systems send it. A program that calls main handles it itself.
         if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, note_interrupt)
+            signal.signal(signal.SIGTERM, interrupts.note_interrupt)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller
@@ -203,9 +194,10 @@ def main(arguments: list[str] | None = None) -> None:
         say_error(str(error))
         sys.exit(error.exit_code)
     try:
-        group.main(args=ahead + rest, prog_name="arena")
+        with interrupts.repeated_until_handled():
+            group.main(args=ahead + rest, prog_name="arena")
     except SystemExit as end:
-        if interrupts and end.code:  # while arguments were read, typer ends with 1
+        if interrupts.received and end.code:  # while arguments were read, typer ends with 1
             end.code = _code_after_signal()
         write_rest_of_stdout(end)
         raise

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
 import signal
 import sys
+import time
 import tomllib
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from arena.cli import interrupts
 from arena.cli import main as main_module
 from arena.errors import InputError, PluginError, UsageError
 from arena.hookspecs import hookimpl
@@ -177,26 +182,24 @@ def test_what_a_library_makes_of_an_interrupt_is_no_fault_of_arena(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert main_module.explained_error(ValueError("half a result"))[0] == 3
-    monkeypatch.setattr(main_module, "interrupts", [])
+    monkeypatch.setattr(interrupts, "received", [])
     with pytest.raises(KeyboardInterrupt):
-        main_module.note_interrupt(2, None)
+        interrupts.note_interrupt(2, None)
     for error in (ValueError("half a result"), PluginError("Plugin 'x' failed: half a result")):
         code, sentence = main_module.explained_error(error)
         assert (code, sentence) == (130, "Interrupted. Data stored before are intact.")
     assert main_module.explained_error(UsageError("There is no such file."))[0] == 2
 
 
-def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As at a prompt, or while arguments are read."""
+def end_of(command: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Run a function as the command of the program, and return the exit code."""
 
     class Group:
         def main(self, **_: Any) -> None:
             try:
-                signal.raise_signal(signal.SIGINT)
+                command()
             except KeyboardInterrupt:
-                sys.exit(1)
+                sys.exit(1)  # as typer does at a prompt, or while arguments are read
 
     monkeypatch.setattr(main_module.typer.main, "get_command", lambda _: Group())
     before = signal.getsignal(signal.SIGINT)
@@ -205,8 +208,61 @@ def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
             main_module.main([])
     finally:
         signal.signal(signal.SIGINT, before)
-        main_module.interrupts.clear()
-    assert ended.value.code == 130
+        interrupts.received.clear()
+    return ended.value.code
+
+
+def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert end_of(lambda: signal.raise_signal(signal.SIGINT), monkeypatch) == 130
+
+
+def swallow() -> None:
+    with contextlib.suppress(BaseException):
+        signal.raise_signal(signal.SIGINT)
+
+
+class Callback:
+    """Is interrupted where Python only reports an exception."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def import_interrupted() -> None:
+    """Import a module in whose code the signal comes; compiled code may ignore what it raises."""
+    with contextlib.suppress(KeyboardInterrupt):
+        import_module("interrupted")
+    assert sys.modules.pop("interrupted").whole
+
+
+@pytest.mark.parametrize("first", [swallow, lambda: Callback() and None, import_interrupted])
+def test_an_interrupt_that_other_code_swallows_ends_the_command(
+    first: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = "import signal\nsignal.raise_signal(signal.SIGINT)\nwhole = True\n"
+    (tmp_path / "interrupted.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(interrupts, "_SECONDS_TO_REPEAT", 0.01)
+    cleaned_up = []
+
+    def command() -> None:
+        first()
+        try:
+            time.sleep(60)
+        finally:
+            time.sleep(0.05)
+            cleaned_up.append(True)
+
+    started = time.monotonic()
+    assert end_of(command, monkeypatch) == 130
+    assert time.monotonic() - started < 50
+    assert cleaned_up
+    assert capsys.readouterr().err == ""
 
 
 def test_the_details_of_a_computation_are_said_only_when_asked_for(arena_here: Any) -> None:
@@ -251,7 +307,7 @@ def test_every_kind_of_error_has_its_code_and_its_message(
     message: str,
 ) -> None:
     changed: list[str | None] = [None, "It was changed."]
-    monkeypatch.setattr(main_module, "interrupts", signals)
+    monkeypatch.setattr(interrupts, "received", signals)
     monkeypatch.setattr("arena.cli.folder.changed_outside", lambda: changed[0])
     monkeypatch.setattr("arena.utils.finished_tasks.where_kept", lambda: None)
     assert main_module.explained_error(error) == (code, message)
