@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from arena.errors import UsageError
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.combinations import within_tasks
+from arena.evaluation.combined_metric import within_tasks
 from arena.evaluation.group_jackknife import linear_scores
 from arena.evaluation.levels import check_level
 from arena.evaluation.score_intervals import ScoreErrors, score_errors

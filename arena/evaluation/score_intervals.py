@@ -34,7 +34,7 @@ from scipy.special import ndtr, ndtri
 
 from arena.evaluation.case_metrics import MedianOfCases
 from arena.evaluation.clusters import fewest_units
-from arena.evaluation.combinations import tasks_of
+from arena.evaluation.combined_metric import tasks_of
 from arena.evaluation.levels import check_level
 from arena.evaluation.order_statistics import errors_of_medians
 from arena.evaluation.row_weights import row_weights_of

@@ -11,7 +11,7 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 from arena.evaluation.class_weights import class_weights
 from arena.evaluation.clusters import effective_rows, fewest_units
-from arena.evaluation.combinations import CombinedMetric, within_tasks
+from arena.evaluation.combined_metric import CombinedMetric, within_tasks
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.sampling_units import SamplingUnits, block_size

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.mean_bounds import Units, both_bounds
 from arena.evaluation.row_weights import row_weights_of, weighted_row_metric
 from arena.evaluation.sampling_units import SamplingUnits, block_size, in_cache

@@ -15,7 +15,7 @@ from arena.errors import ArenaError, PluginError, ScoringError
 from arena.evaluation.best_score import MOST_DRAWS
 from arena.evaluation.binding import BoundMetric, bind, sampled_groups
 from arena.evaluation.clusters import effective_rows
-from arena.evaluation.combinations import CombinedMetric, scores_of_parts
+from arena.evaluation.combined_metric import CombinedMetric, scores_of_parts
 from arena.evaluation.domain import constant_targets
 from arena.evaluation.group_jackknife import CALLS, MOST_OF_A_MEAN
 from arena.evaluation.multi_target import (

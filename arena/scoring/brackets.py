@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from arena.errors import InputError, UsageError
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.ranks import best_first, minimum_ranks
 from arena.evaluation.scores import round_significant
 from arena.interfaces import Candidates, Study

@@ -15,7 +15,7 @@ from arena.evaluation.best_score import CorrectedBest, corrected_best
 from arena.evaluation.black_box import DrawnRowsError
 from arena.evaluation.bootstrap import draw_halves, draw_resamples
 from arena.evaluation.case_counts import MetricOfCounts, case_counts
-from arena.evaluation.combinations import (
+from arena.evaluation.combined_metric import (
     CombinedMetric,
     EachPart,
     scores_of_parts,

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from arena.errors import InputError, UsageError
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases, ranks_within_cases
-from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric
 from arena.evaluation.pairwise import PairwiseSkill, coverage_of
 from arena.evaluation.repeats import repeat_variance
 from arena.evaluation.wrapped_metric import WrappedMetric
@@ -204,8 +205,8 @@ def rank(
         The rank of algorithms with the same value on a case: ``average`` (of their places), as in
         critical-difference diagrams, or ``min`` (the first of them).
     combine
-        One of :data:`~arena.evaluation.combinations.COMBINATIONS`: how the aggregates of the tasks
-        become one. None: the cases of all tasks count alike.
+        ``mean``, ``rows``, ``geometric``, ``worst`` or ``mean_rank``: how the aggregates of the
+        tasks become one. None: the cases of all tasks count alike.
     weights
         Task -> weight in the combination; others have 1.
     opposite

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from arena.errors import InputError
 from arena.evaluation.binding import bind
-from arena.evaluation.combinations import Combination, combined_metric, served_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric, served_metric
 from arena.evaluation.similar import (
     SimilarSubmissions,
     describe_similar,
@@ -102,8 +103,8 @@ def score(
         A specification such as ``roc_auc`` or ``f1(average=macro)``; of several, the first ranks
         and the others become columns, unless they are combined.
     combine
-        One of :data:`~arena.evaluation.combinations.COMBINATIONS`: how the scores by all metrics,
-        on each task if there are tasks, become one. None: rows of all tasks count alike.
+        ``mean``, ``rows``, ``geometric``, ``worst`` or ``mean_rank``: how the scores by all
+        metrics, on each task if there are tasks, become one. None: rows of all tasks count alike.
     weights
         Metric or task -> weight in the combination; others have 1.
     brackets

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import UsageError
-from arena.evaluation.combinations import Combination
+from arena.evaluation.combination_parts import Combination
 from arena.scoring.columns import given_columns
 from arena.scoring.splits import SPLITS
 from arena.types import DEFAULT_LEVEL, DEFAULT_RANKER, DEFAULT_RESAMPLES, SolutionColumns

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from arena.errors import UsageError
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.score_intervals import score_errors, signed_interval_ends
 from arena.evaluation.scores import round_significant
 from arena.interfaces import RankSets, Study

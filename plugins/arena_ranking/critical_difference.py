@@ -19,7 +19,7 @@ from arena.charts import MOST_TEAMS, Specification, axis_labels
 from arena.charts.specification import layered, quantitative, rank_scale, whole_axis
 from arena.charts.theme import BLUE, INK, MUTED
 from arena.evaluation.case_metrics import ranks_within_cases
-from arena.evaluation.combinations import CombinedMetric, scores_of_parts
+from arena.evaluation.combined_metric import CombinedMetric, scores_of_parts
 from arena.evaluation.multiplicity import correct_p_values
 from arena.evaluation.ranks import doubled_mean_ranks
 from arena.evaluation.scores import round_significant, score_under_weights

@@ -14,7 +14,7 @@ from arena.evaluation.clusters import (
     fewest_units,
     size_degrees_of_freedom,
 )
-from arena.evaluation.combinations import within_tasks
+from arena.evaluation.combined_metric import within_tasks
 from arena.evaluation.row_weights import row_weights_of
 from arena.evaluation.score_intervals import MOST_VALUES
 from arena.evaluation.scores import influence_values

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.interfaces import Study
 from arena.types import FloatArray, IntArray
 from arena_ranking.challenger.top import case_values, rises_with_values

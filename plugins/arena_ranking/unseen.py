@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.row_weights import row_weights_of, weighted_row_metric
 from arena.evaluation.sampling_units import SamplingUnits
 from arena.evaluation.score_intervals import range_of

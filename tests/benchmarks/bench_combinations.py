@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.plugin.manager import PluginManager

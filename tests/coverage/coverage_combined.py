@@ -14,12 +14,9 @@ import numpy as np
 from scipy import special
 from scipy.stats import rankdata
 
-from arena.evaluation.combinations import (
-    Combination,
-    CombinedMetric,
-    combined_metric,
-    combined_metric_of_tasks,
-)
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric, combined_metric_of_tasks
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.pairwise import PairwiseSkill
 from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind

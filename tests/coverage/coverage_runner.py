@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.combinations import CombinedMetric
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores, score_under_weights
 from arena.evaluation.solution_metric import metric_of_solution

@@ -15,13 +15,9 @@ from arena.errors import MetricError, UsageError
 from arena.evaluation.absent import absent_cell
 from arena.evaluation.binding import bind
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.combinations import (
-    COMBINATIONS,
-    Combination,
-    combined_metric,
-    scores_of_parts,
-    served_metric,
-)
+from arena.evaluation.combination_parts import COMBINATIONS, Combination
+from arena.evaluation.combinations import combined_metric, served_metric
+from arena.evaluation.combined_metric import scores_of_parts
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import influence_values, score_under_weights
 from arena.evaluation.served_kinds import common_kind, conversion

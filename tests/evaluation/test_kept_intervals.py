@@ -13,7 +13,8 @@ import pytest
 from arena.evaluation.best_score import corrected_best
 from arena.evaluation.binding import bind
 from arena.evaluation.case_metrics import MeanOfCases
-from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric
 from arena.evaluation.row_weights import weighted
 from arena.evaluation.score_intervals import own_intervals, score_errors
 from arena.interfaces import Study

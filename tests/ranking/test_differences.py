@@ -12,7 +12,8 @@ from scipy import stats
 
 from arena.errors import UsageError
 from arena.evaluation.case_metrics import MeanOfCases
-from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric
 from arena.evaluation.score_intervals import interval_ends, score_errors
 from arena.types import RowContext
 from arena.utils.tabular import as_json

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from arena.evaluation.case_metrics import MeanOfCases
-from arena.evaluation.combinations import Combination, combined_metric
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric
 from arena.evaluation.row_weights import weighted
 from arena.evaluation.winner_intervals import intervals_of_teams
 from arena.types import ROW_WEIGHTS, RowContext

@@ -12,7 +12,7 @@ import pytest
 
 import arena
 from arena.errors import ArenaError
-from arena.evaluation.combinations import Combination
+from arena.evaluation.combination_parts import Combination
 from arena.intake import CaseColumns
 from arena.plugin.manager import PluginManager
 from arena.scoring.board import notes_on_intervals

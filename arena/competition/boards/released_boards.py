@@ -21,7 +21,7 @@ from arena.competition.record.roster import Roster
 from arena.competition.state import CompetitionState, frozen_since, public_standings
 from arena.config_sections import CombinedBoardSection, Ties
 from arena.errors import UsageError
-from arena.evaluation.combinations import RELATIVE, CombinedMetric
+from arena.evaluation.combined_metric import RELATIVE, CombinedMetric
 from arena.types import FloatArray, Mark, Usage
 from arena.utils.bracket_rows import with_brackets
 

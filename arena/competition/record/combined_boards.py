@@ -16,12 +16,9 @@ from arena.competition.record.combined_documents import ANALYSIS_PREFIX
 from arena.config import Settings, errors_name_setting
 from arena.config_sections import CombinedBoardSection
 from arena.errors import UsageError
-from arena.evaluation.combinations import (
-    Combination,
-    CombinedMetric,
-    combined_metric,
-    combined_metric_of_tasks,
-)
+from arena.evaluation.combination_parts import Combination
+from arena.evaluation.combinations import combined_metric, combined_metric_of_tasks
+from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.solution_metric import metric_of_solution
 from arena.plugin.manager import PluginManager
 from arena.scoring.result import STANDING_COLUMNS, ScoreResult

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.evaluation.bootstrap import draw_resamples
-from arena.evaluation.combinations import tasks_of
+from arena.evaluation.combined_metric import tasks_of
 from arena.evaluation.ranks import minimum_ranks
 from arena.evaluation.scores import score_under_weights
 from arena.interfaces import HasResample, HasRowValues, Study
