@@ -35,7 +35,7 @@ def ask(manager: PluginManager, given_answers: Mapping[str, Any]) -> dict[str, A
 
     Parameters
     ----------
-    given
+    given_answers
         ``folder``, ``solution``, ``metric``, ``positive``, ``public_share``, ``per_day``,
         ``deadline`` and ``mechanism``; None is asked for. ``predictions`` is never asked for.
     """

@@ -42,8 +42,8 @@ def with_ids(table: RawTable, name: str, kept_columns: Collection[str] = ()) -> 
 def with_joined(table: RawTable, name: str, kept_columns: Collection[str] = ()) -> RawTable:
     """Return a table in which the columns that a name lists are one column of that name.
 
-    The same table if it has a column of that name, or lacks one that is listed. ``kept`` are the
-    columns that have another role as well.
+    The same table if it has a column of that name, or lacks one that is listed.
+    ``kept_columns`` have another role as well.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def board_summary(result: ScoreResult) -> Summary | None:
         return None
     score = score_format(standings, result.display)
     first_rows = standings[:_PLACES]
-    highest = max([row.get("rank_high") or row["rank"] for row in first_rows])
+    highest = max(row.get("rank_high") or row["rank"] for row in first_rows)
     places = tuple(_place(row, highest, score) for row in first_rows)
     lines = [_possible(standings), _best(result, score), _public(standings)]
     return Summary(

@@ -65,7 +65,7 @@ def read_world(
         The positive label of two; None: the second in sorted order.
     population_option
         The option that sets the population, for error messages.
-    given
+    given_sizes
         Names of the sizes that must not be made smaller to fit the file; the others are, with a
         note.
     drift

@@ -157,7 +157,7 @@ def refuse_unused(request: type, other: type, keywords: Mapping[str, Any]) -> No
     ----------
     request, other
         The kinds of the requests of both jobs; ``job`` says what a job is.
-    given
+    keywords
         Field of the other one -> value.
 
     Raises

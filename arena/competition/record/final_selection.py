@@ -168,7 +168,7 @@ def public_board(
     ----------
     roster
         The baselines and the brackets; with brackets, the rows have the key ``brackets``.
-    sent
+    n_sent
         The number of submissions of each team.
     """
     by_team: dict[str, list[Candidate]] = {}

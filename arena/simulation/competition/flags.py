@@ -43,7 +43,7 @@ def flags_of(
     ----------
     standings
         Of the private board, to find the team of a submission.
-    known
+    participant_of
         The participant behind every team.
     similar
         Submissions of different teams that ``arena finalize`` names, those of the organiser's

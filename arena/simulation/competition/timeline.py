@@ -41,7 +41,7 @@ def timeline(
 
     Parameters
     ----------
-    shown
+    scores
         Time, released score and true score of each submission, in their order; those without a
         finite true score are left out.
     """

@@ -55,7 +55,7 @@ def draw_normal(
         ``(m,)``, larger is better.
     errors
         ``(m, B)`` of resamples of the same rows.
-    kept
+    positions
         ``(k,)`` positions whose true scores are drawn.
     draws
         D.

@@ -29,7 +29,7 @@ def task_sections(
     ----------
     teams
         t names, best first.
-    found
+    task_scores
         Their scores in each task.
     level
         The share of draws between percentiles.
