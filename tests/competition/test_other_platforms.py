@@ -146,6 +146,18 @@ def test_a_phase_shows_scores_as_its_splits_do(
     assert {key: phase.section[key] for key in ("public",) if key in phase.section} == expected
 
 
+def test_a_phase_has_its_code_name_or_its_name_or_its_number() -> None:
+    earlier: list[Any] = []
+    for names, expected in (
+        ({"codename": "dev", "name": "First phase"}, "dev"),
+        ({"name": "First phase"}, "first-phase"),
+        ({"codename": "", "name": "First phase"}, "first-phase-3"),  # the second is called so
+        ({}, "phase-4"),
+    ):
+        earlier.append(evalai_phase(names, [], earlier, ImportedSettings()))
+        assert earlier[-1].name == expected
+
+
 def variants() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield name, platform and document: those above, and some that are written in other ways."""
     yield "two phases", "codabench", dict(CODABENCH)

@@ -24,6 +24,7 @@ from arena.config import CONFIG_NAME, Settings, read_settings, settings_as_toml
 from arena.errors import InputError, UsageError
 from arena.report.for_participants import facts_for_participants
 from arena.utils.parallel import NoProgress
+from kept import check_kept_document
 from program import write_csv
 from scenario import IDS, MANAGER, N_ROWS, SOLUTION, TRUTH, Clock, Scenario
 
@@ -134,7 +135,7 @@ def test_an_export_of_a_phase_is_verified_and_a_rescore_changes_every_phase(
 
 def test_phases_with_the_same_public_rows_share_the_instances(scenario: Scenario) -> None:
     """Otherwise a second phase would release as much about the same labels as the first."""
-    scenario.solution = solution_with(HALVES)
+    scenario.solution = solution_with([*HALVES[:-1], "Ignored"])
     with scenario.create(phase=SHARING) as competition:
         first = competition.submit(labels(range(N_ROWS), 40), "A")
         scenario.clock.now = IN_FINAL
@@ -155,6 +156,7 @@ def test_phases_with_the_same_public_rows_share_the_instances(scenario: Scenario
         assert (account.by_phase, account.of_rebuilds) == ((1, 0), 1)
         (row,) = competition.leaderboard()
         assert (row["submission"], row["score"]) == (second.submission, 0.79)
+        check_kept_document("phases", competition.phases())
 
 
 @pytest.mark.slow

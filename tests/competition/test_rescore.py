@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from arena.competition import rescore
 from arena.competition.competition import Competition
 from arena.competition.record.ledger import Ledger
 from arena.errors import InputError, MetricError, UsageError
@@ -41,7 +43,9 @@ def test_another_metric_waits_for_a_rescore(scenario: Scenario) -> None:
     with scenario.reopen() as competition:
         assert "until you run arena rescore --apply" in competition.notes[0]
         assert competition.finalize().metric == "accuracy"
-        competition.rescore(apply=True)
+        with mock.patch.object(rescore, "full_scores", wraps=rescore.full_scores) as scored:
+            competition.rescore(apply=True)
+        assert min(call.kwargs["workers"] for call in scored.call_args_list) >= 1
         assert competition.notes == ()
         assert competition.finalize().metric == "f1"
     scenario.configure(metric="roc_auc")
