@@ -242,7 +242,7 @@ def store_added_rows(state: CompetitionState, added: AddedRows) -> Settings:
     if added.rows:
         _store(state, added)
     metric: Metric = state.manager.metrics.resolve(settings.metric.specification)
-    n_written = state.stored_solution.n_rows if added.rows else count_sample_rows(state.folder)
+    n_written = count_sample_rows(state.folder)
     write_sample(state.folder, added.solution, metric, n_written=n_written)
     path = state.folder / CONFIG_NAME
     if added.phases:

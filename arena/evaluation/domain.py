@@ -102,8 +102,8 @@ def is_defined_on(
                 score = metric.score(truth, probe)
         except UNDEFINED:
             return False
-        except (Exception, SystemExit):  # noqa: BLE001 - a plugin may raise any error for unusual predictions
-            score = 0.0
+        except (Exception, SystemExit):  # noqa: BLE001, S112 - a plugin may raise any error for unusual predictions
+            continue
         if not np.isfinite(score):
             return False
     return True

@@ -143,7 +143,7 @@ def lower_bounds(units: Units, worst: FloatArray, tail: FloatArray) -> FloatArra
     counts, top, worst = units.counts, units.largest, np.minimum(worst, units.smallest)
     noise = _NOISE * (top - worst)  # of values that were moved by their mean and back
     at_top = units.values >= (top - noise)[:, np.newaxis]
-    two = (at_top | (units.values <= (worst + noise)[:, np.newaxis]) | (counts == 0)).all(axis=1)
+    two = (at_top | (units.values <= (worst + noise)[:, np.newaxis])).all(axis=1)
     right, total = np.where(at_top, counts, 0.0).sum(axis=1), counts.sum(axis=1)
     bounds = worst + (top - worst) * betaincinv(right, total - right + 1, tail)
     others = np.flatnonzero(~two)

@@ -104,7 +104,12 @@ def test_ignored_rows_alone_are_added_also_after_a_submission(tmp_path: Path) ->
     scenario = Scenario(tmp_path)
     with scenario.create() as competition:
         scenario.send(competition, ("A", 80))
+        sample = scenario.folder / SAMPLE_NAME
+        lines = sample.read_text().splitlines()
+        sample.write_text("".join(f"{line}\n" for line in lines[:-2]))  # as if interrupted
         added = competition.add_rows({"id": ["x", "z"], "y": ["1", ""], "Usage": ["Ignored"] * 2})
+        assert sample.read_text().splitlines()[:-2] == lines
+        assert count_sample_rows(scenario.folder) == N_ROWS + 2
         assert added.sentence == "2 rows added (ignored: 2)."
         assert competition.solution.n_rows == N_ROWS + 2
         assert [row["score"] for row in competition.leaderboard()] == [0.8]

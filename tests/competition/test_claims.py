@@ -423,6 +423,29 @@ def test_each_contradiction_of_a_board_over_phases_is_a_sentence(
         assert list(contradictions.contradictions_of_rounds(exported, recorded)) == sentences
 
 
+def test_the_roster_of_a_board_is_that_when_it_was_finalized() -> None:
+    def joins(number: int, team: str) -> Any:
+        return event_of(number, "bracket", {"team": team, "bracket": "staff", "member": True})
+
+    events = [
+        joins(1, "owls"),
+        event_of(2, "finalized", {}),
+        joins(3, "bees"),
+        event_of(4, "finalized", {"phase": "dev"}),  # of another board
+        joins(5, "ants"),
+    ]
+    exported = replace(
+        claims_of(),
+        settings=Settings.of(metric="f1", bracket={"staff": {}}),
+        events=tuple(events),
+    )
+    whole, at_the_end = (exported.roster(finalized=finalized) for finalized in (False, True))
+    assert whole.brackets == {"staff": ("ants", "bees", "owls")}
+    assert at_the_end.brackets == {"staff": ("owls",)}
+    never = replace(exported, events=(events[0],))
+    assert never.roster(finalized=True).brackets == {"staff": ()}
+
+
 def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

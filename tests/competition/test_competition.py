@@ -40,22 +40,6 @@ def test_a_share_of_each_class_is_made_public(scenario: Scenario) -> None:
         assert answer.released == 0.5
 
 
-def test_a_public_share_is_drawn_in_whole_groups(tmp_path: Path) -> None:
-    groups = np.arange(40) // 4
-    solution = {"id": [f"r{i}" for i in range(40)], "y": np.arange(40) % 2, "user": groups}
-    with Competition.create(
-        tmp_path / "c", solution, metric="mae", target="y", cluster="user", public_share=0.3, seed=1
-    ) as competition:
-        is_public = competition.solution.usage == Usage.PUBLIC
-    assert sorted(is_public[groups == group].mean() for group in range(10)) == [0] * 7 + [1] * 3
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.0])
-def test_a_public_share_is_at_least_0_and_less_than_1(tmp_path: Path, share: float) -> None:
-    with pytest.raises(UsageError, match="must be at least 0 and less than 1"):
-        Competition.create(tmp_path / "c", {}, "mae", public_share=share)
-
-
 def test_nothing_is_written_where_a_competition_cannot_be_made(scenario: Scenario) -> None:
     with pytest.raises(ArenaError, match="Did you mean 'full'"):
         scenario.create(mechanism="fulll")

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from arena.competition import create
+from arena.competition.competition import Competition
 from arena.config import Settings
+from arena.errors import ArenaError
 from arena.types import Usage
+from refusals import refusal_of
 from scenario import MANAGER
 
 
@@ -25,6 +28,25 @@ def test_a_metric_must_find_its_columns_on_every_row_that_counts(
     monkeypatch.setattr(create, "bind", lambda metric, _, rows: bound.append(rows.tolist()))
     create.check_metric_columns(solution, Settings.of(metric="mae"), MANAGER)
     assert bound == [[True, False, True]]
+
+
+def test_a_public_share_is_drawn_in_whole_groups(tmp_path: Path) -> None:
+    groups = np.arange(40) // 4
+    solution = {"id": [f"r{i}" for i in range(40)], "y": np.arange(40) % 2, "user": groups}
+    with Competition.create(
+        tmp_path / "c", solution, metric="mae", target="y", cluster="user", public_share=0.3, seed=1
+    ) as competition:
+        is_public = competition.solution.usage == Usage.PUBLIC
+    assert sorted(is_public[groups == group].mean() for group in range(10)) == [0] * 7 + [1] * 3
+
+
+def test_a_public_share_is_at_least_0_and_less_than_1(tmp_path: Path) -> None:
+    sentence = "The public share must be at least 0 and less than 1."
+    for share, is_refused in ((-1e-9, True), (0.0, False), (1 - 1e-9, False), (1.0, True)):
+        refused = refusal_of(
+            ArenaError, Competition.create, tmp_path / "c", {}, metric="mae", public_share=share
+        )
+        assert (refused == sentence) == is_refused, share  # else the solution is refused
 
 
 @pytest.mark.parametrize("exists", [False, True])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from arena.competition.exports.verify import verify_bundle
-from arena.competition.programs import program_runs
+from arena.competition.programs import local_runs, program_runs
 from arena.competition.programs.program_runs import RECEIVED_FOLDER
 from arena.competition.programs.reruns import compare_run
 from arena.competition.programs.runners import (
@@ -492,6 +492,34 @@ def _writing(outcome: Outcome, text: str) -> Outcome:
     assert outcome.output is not None
     outcome.output.write_text(text)
     return outcome
+
+
+def test_a_hidden_run_is_recorded_with_its_own_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boxes: list[Any] = []
+    outcome = Outcome(end=End.TIME, seconds=2.5, cpu_seconds=1.5, peak_mb=3.0, log=b"", output=None)
+
+    def end(*_: Any, box: Any, **__: Any) -> Outcome:
+        boxes.append(box)
+        return outcome
+
+    monkeypatch.setattr(local_runs, "run_program", end)
+    settings = Settings.of(metric="roc_auc", programs_sandbox="scripted", programs_seconds=60)
+    runs = local_runs.LocalRuns(settings, tmp_path, ScriptedSandbox(), tmp_path)
+    with pytest.raises(InputError, match="There is no folder .* with the inputs of programs"):
+        runs.trial(tmp_path / "p.zip")
+    for folder in (settings.programs.inputs, settings.programs.sample):
+        (tmp_path / folder).mkdir(parents=True)
+    run = runs.hidden(tmp_path / "p.zip")
+    assert runs.trial(tmp_path / "p.zip") is outcome
+    assert (run.end, run.seconds, run.cpu_seconds, run.peak_mb) == ("time", 2.5, 1.5, 3.0)
+    hidden, trial = boxes
+    assert run.about["limits"] == asdict(hidden) != asdict(trial)
+    assert {key: run.about[key] for key in ("kind", "sandbox", "environment")} == {
+        "kind": "hidden", "sandbox": "scripted", "environment": settings.programs.environment,
+    }  # fmt: skip
+    assert "output_sha256" not in run.about
 
 
 def test_a_run_that_was_lost_took_no_time_and_no_memory() -> None:

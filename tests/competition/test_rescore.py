@@ -160,6 +160,7 @@ def test_a_correction_says_how_many_labels_differ_and_that_its_split_is_ignored(
         split = {} if usage is None else {"Usage": usage[::-1]}
         (change,) = competition.rescore({**corrected, **split}, progress=progress, workers=1)
     assert (change.score_before, change.score_after) == (3 / 4, 3 / 4)  # not s3, then not s4
+    assert change.phase == ""
     sentence = "Labels differ from the stored solution in 2 of 6 rows."
     ignored = f"Usage differs in {moved} rows and is ignored: the split is not changed."
     assert progress.sentences == [sentence, *([ignored] if moved else [])]

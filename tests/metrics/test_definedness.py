@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +83,20 @@ def test_probes_have_the_shape_of_a_submission(
         assert metric.probes[0].tolist() == np.random.default_rng(0).random(4).tolist()
     elif shape == (4, 3):
         assert metric.probes[0].sum(axis=1) == pytest.approx(1)
+
+
+def test_a_probe_that_cannot_be_scored_is_passed_over() -> None:
+    for answers, is_defined in (
+        ((0.5, 0.5), True),
+        ((KeyError(), 0.5), True),
+        ((KeyError(), float("nan")), False),
+        ((0.5, float("inf")), False),
+        ((ValueError(), 0.5), False),  # scikit-learn's for a score that is undefined
+    ):
+        metric: Any = SimpleNamespace(
+            prediction=LABELS, score=mock.Mock(side_effect=[*answers, KeyError()])
+        )
+        assert is_defined_on(metric, np.array([0, 1]), LABELS, 2) == is_defined
 
 
 def _metrics() -> Iterator[tuple[Metric, int]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -359,6 +361,24 @@ def test_many_small_jobs_are_worth_compiling_together(monkeypatch: pytest.Monkey
     kernels = compiled_kernels().of_name["compiled"]
     assert engine.choose_engine(half) is kernels
     assert engine.choose_engine(1) is kernels
+
+
+def test_only_a_cache_that_cannot_be_written_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, numba = compiled_kernels().of_name["compiled"], importlib.import_module("numba")
+    before = numba.config.CACHE_DIR
+    monkeypatch.setattr(numba.config, "CACHE_DIR", before)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", before)
+    monkeypatch.setattr(engine, "work_so_far", engine.WORTH_COMPILING)
+    monkeypatch.setattr(engine, "kernels", None)
+    importing = mock.Mock(side_effect=[RuntimeError("no memory")])
+    monkeypatch.setattr(engine.importlib, "import_module", importing)
+    with pytest.raises(RuntimeError, match="no memory"):
+        engine.choose_engine(0)
+    importing.side_effect = [RuntimeError("cannot cache function 'f'"), compiled]
+    assert engine.choose_engine(0) is compiled
+    folder = os.environ["NUMBA_CACHE_DIR"]
+    assert folder == numba.config.CACHE_DIR != before
+    assert Path(folder).is_dir()
 
 
 @pytest.mark.slow

@@ -287,6 +287,11 @@ def test_a_histogram_leaves_out_scores_far_below_the_best() -> None:
         assert rows[-1]["to"] == pytest.approx(0.9, abs=1e-7)
         first = round((rows[0]["from"] - 0.6) / width, 4)
         assert (first, rows[0]["teams"]) == (int(0.2 / width), 13 * n_scores)
+    # The best score is 1 and the median 0.75: the lowest score that is shown is 0.25.
+    for lowest, n_shown in ((0.25, 4), (0.2499, 3)):
+        scores = np.array([lowest, 0.75, 0.75, 1.0])
+        rows = histograms({"observed": scores}, {"best": 1.0})["layer"][0]["data"]["values"]
+        assert sum(row["teams"] for row in rows) == n_shown
     whole = histograms({"observed": np.array([0.5, 0.7])}, {"best": 0.7})["layer"][0]["data"][
         "values"
     ]
