@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.utils.lazy import leave_pandas_out
+from arena.utils.lazy import leave_unused_out
 from arena.utils.parallel import available_workers
 
 _commands: list[bool] = []
@@ -12,7 +12,7 @@ def starts(*, alone: bool) -> None:
     """Remember that a command starts; ``alone``: this process does nothing else."""
     _commands.append(alone)
     if _runs_one_command():
-        leave_pandas_out()
+        leave_unused_out()
 
 
 def prepare_readers(workers: int = 1) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from arena.intake.columns import SubmissionForm
 from arena.intake.submission import ReadSubmission, parse_submission, parse_table
 from arena.types import Fault, PredictionKind, Solution
-from arena.utils.lazy import leave_pandas_out
+from arena.utils.lazy import leave_unused_out
 from arena.utils.processes import AnswerError, Ended, Limits, call_limited, prepare_limited
 
 _SECONDS = 60
@@ -120,7 +120,7 @@ def _form(solution: Solution, **rules: Any) -> SubmissionForm:
 @functools.cache
 def set_up_process() -> None:
     """Set pyarrow up for reading, at the first task of the other process."""
-    leave_pandas_out()
+    leave_unused_out()
     # What threads and other allocators reserve would count as memory of the process.
     pa.set_memory_pool(pa.system_memory_pool())
     pa.set_io_thread_count(1)

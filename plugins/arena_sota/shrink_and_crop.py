@@ -37,12 +37,11 @@ Gap: TypeAlias = Callable[[FloatArray], float]
 
 def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
     """Find the weight of ``weight * score + (1 - weight) * chance`` that closes the gap."""
-    from scipy.optimize import brentq
 
     def shrunk(weight: float) -> FloatArray:
         return np.asarray(weight * above + (1 - weight) * chance)
 
-    @cache  # brentq computes both ends again, and a gap can be a simulation
+    @cache  # a gap can be a simulation
     def gap_at(weight: float) -> float:
         return gap(shrunk(weight))
 
@@ -55,7 +54,19 @@ def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Foun
         low, high = 0.0, low
         if gap_at(low) > 0:
             return Found(-1, 0.0, shrunk(0.0))
-    weight = float(brentq(gap_at, low, high, xtol=tolerance, rtol=1e-9))
+    # False position (Illinois): scipy.optimize, which has its like, takes 0.1 s to import.
+    at_low, at_high, before = gap_at(low), gap_at(high), 0.0
+    while high - low > tolerance:
+        root = low - at_low * (high - low) / (at_high - at_low)
+        weight = min(max(root, low + tolerance / 2), high - tolerance / 2)
+        at_weight = gap_at(weight)
+        share = 0.5 if at_weight * before > 0 else 1.0
+        if at_weight > 0:
+            high, at_high, at_low = weight, at_weight, at_low * share
+        else:
+            low, at_low, at_high = weight, at_weight, at_high * share
+        before = at_weight
+    weight = min(low, high, key=lambda end: abs(gap_at(end)))
     return Found(0, weight, shrunk(weight))
 
 

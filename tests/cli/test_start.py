@@ -41,6 +41,8 @@ if sys.argv[1] == "submit":  # prints lines only
 if sys.argv[1] == "validate":
     heavy.remove("arena.charts")
     heavy += ["duckdb", "arena.scoring.board", "arena.evaluation.best_score"]
+if sys.argv[1] == "score":
+    heavy = ["numpy.f2py", "scipy.optimize", "scipy.stats", "pandas", "sklearn", "duckdb"]
 if sys.argv[1] == "--help":
     heavy += ["numpy", "duckdb", "pyarrow"]
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
@@ -82,6 +84,17 @@ def test_validate_imports_neither_the_store_nor_the_board(tmp_path: Path) -> Non
     write_csv(tmp_path / "solution.csv", ["id", "y"], [[f"r{i}", i % 2] for i in range(40)])
     write_csv(tmp_path / "team.csv", ["id", "y"], [[f"r{i}", i % 2] for i in range(40)])
     arguments = ["validate", "solution.csv", "team.csv", "--metric", "accuracy"]
+    assert _run(*arguments, folder=tmp_path) == "[]"
+
+
+@pytest.mark.slow
+def test_score_of_areas_imports_little_of_scipy(tmp_path: Path) -> None:
+    (tmp_path / "sent").mkdir()
+    write_csv(tmp_path / "solution.csv", ["id", "y"], [[f"r{i}", i % 2] for i in range(40)])
+    for team in range(4):
+        rows = [[f"r{i}", i % 2 + (7 + team) * i % 11 / 5] for i in range(40)]
+        write_csv(tmp_path / "sent" / f"{team}.csv", ["id", "y"], rows)
+    arguments = ["score", "solution.csv", "sent", "--metric", "roc_auc", "--json"]
     assert _run(*arguments, folder=tmp_path) == "[]"
 
 

@@ -229,7 +229,7 @@ def test_a_process_that_reads_files_has_one_thread_and_no_pandas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr(reader, "leave_pandas_out", lambda: calls.append("pandas"))
+    monkeypatch.setattr(reader, "leave_unused_out", lambda: calls.append("pandas"))
     monkeypatch.setattr(pa, "system_memory_pool", lambda: "system")
     for name in ("set_memory_pool", "set_io_thread_count", "set_cpu_count"):
         monkeypatch.setattr(pa, name, lambda value, name=name: calls.append((name, value)))

@@ -1,11 +1,13 @@
-"""Pyarrow does not import pandas when it is loaded."""
+"""Libraries do not import what nothing uses when they are loaded."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from arena.utils import lazy
@@ -21,7 +23,7 @@ def test_pandas_is_hidden_only_while_pyarrow_looks_for_it(monkeypatch: pytest.Mo
         assert finder.find_spec("numpy", None) is None
         raise ValueError
 
-    finder = lazy.WithoutPandas()
+    finder = lazy.WithoutUnused()
     library: Any = ModuleType("pyarrow.lib")
     library.array = array
     assert finder.find_spec("pandas", None) is None
@@ -51,16 +53,38 @@ def test_pandas_is_left_out_once_and_not_where_it_is_used(monkeypatch: pytest.Mo
     converted: list[Any] = []
     monkeypatch.setattr(sys, "meta_path", [*before])
     monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
-    lazy.leave_pandas_out()
+    lazy.leave_unused_out()
     assert sys.meta_path == before
     monkeypatch.delitem(sys.modules, "pandas")
     monkeypatch.setitem(sys.modules, "pyarrow.lib", SimpleNamespace(array=converted.append))  # type: ignore[arg-type]
     for _ in range(2):
-        lazy.leave_pandas_out()
+        lazy.leave_unused_out()
         assert sys.meta_path[1:] == before
     assert converted == [[0]]
     monkeypatch.setattr(sys, "meta_path", [*before])
     monkeypatch.delitem(sys.modules, "pyarrow.lib")
-    lazy.leave_pandas_out()
+    lazy.leave_unused_out()
     assert sys.meta_path[1:] == before
     assert converted == [[0]]
+
+
+def test_numpy_has_its_compiler_of_fortran_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "numpy.f2py", raising=False)
+    monkeypatch.delattr(np, "f2py", raising=False)
+    asked: list[str] = []
+    real = importlib.import_module
+
+    def import_module(name: str) -> Any:
+        asked.append(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib, "import_module", import_module)
+    for name, is_there in (("numpy", False), ("scipy.special", False), ("scipy", True)):
+        assert lazy.WithoutUnused().find_spec(name, None) is None
+        assert ("f2py" in vars(np)) is is_there
+    assert not asked
+    assert hasattr(np.f2py, "run_main")
+    assert asked == ["numpy.f2py"]
+    kept = vars(np)["f2py"] = sys.modules["numpy.f2py"]
+    lazy.WithoutUnused().find_spec("scipy", None)
+    assert vars(np)["f2py"] is kept
