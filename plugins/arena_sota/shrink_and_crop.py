@@ -36,7 +36,10 @@ Gap: TypeAlias = Callable[[FloatArray], float]
 
 
 def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Found:
-    """Find the weight of ``weight * score + (1 - weight) * chance`` that closes the gap."""
+    """Find the weight of ``weight * score + (1 - weight) * chance`` that closes the gap.
+
+    Up to the tolerance, or up to a gap of a hundredth of it.
+    """
 
     def shrunk(weight: float) -> FloatArray:
         return np.asarray(weight * above + (1 - weight) * chance)
@@ -56,7 +59,7 @@ def shrink(above: FloatArray, chance: float, gap: Gap, tolerance: float) -> Foun
             return Found(-1, 0.0, shrunk(0.0))
     # False position (Illinois): scipy.optimize, which has its like, takes 0.1 s to import.
     at_low, at_high, before = gap_at(low), gap_at(high), 0.0
-    while high - low > tolerance:
+    while high - low > tolerance and min(-gap_at(low), gap_at(high)) > tolerance / 100:
         root = low - at_low * (high - low) / (at_high - at_low)
         weight = min(max(root, low + tolerance / 2), high - tolerance / 2)
         at_weight = gap_at(weight)
