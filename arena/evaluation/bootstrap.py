@@ -97,6 +97,8 @@ def draw_resamples(
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
         if required is not None and np.array_equal(strata, required):
             required = None  # each class keeps its rows, so that none can be absent
+        if required is not None:
+            required = required[np.concatenate(groups)]
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
@@ -162,8 +164,10 @@ class Sampler:
     n_rows: int
     seed: int
     groups: list[IntArray] | None
+    """The rows of each stratum; None: all rows are one. Counts are in this order of the rows."""
     clusters: IntArray | None
     required: IntArray | None
+    """``(n,)`` codes, in the same order."""
     first: int
     """Which resample the first column is."""
 
@@ -173,9 +177,10 @@ class Sampler:
         for b, column in enumerate(columns):
             column[:], times = self.draw(self.first + start + b)
             redrawn += times
+        order = None if self.groups is None else np.concatenate(self.groups)
         for begin in range(0, self.n_rows, _ROWS_IN_CACHE):
-            rows = slice(begin, begin + _ROWS_IN_CACHE)
-            weights[rows] = columns[:, rows].T
+            part = slice(begin, begin + _ROWS_IN_CACHE)
+            weights[part if order is None else order[part]] = columns[:, part].T
         return redrawn
 
     def draw(self, b: int) -> tuple[WeightArray, int]:
@@ -193,18 +198,14 @@ class Sampler:
 
     def counts(self, rng: np.random.Generator) -> WeightArray | None:
         """Return how often each row is drawn; None if that does not fit into a byte."""
-        if self.clusters is not None:
-            of_clusters = _counts_of_draws(rng, int(self.clusters.max()) + 1)
-            return None if of_clusters is None else of_clusters[self.clusters]
-        if self.groups is None:
-            return _counts_of_draws(rng, self.n_rows)
-        counts = np.zeros(self.n_rows, dtype=np.uint8)
-        for rows in self.groups:
-            of_group = _counts_of_draws(rng, len(rows))
-            if of_group is None:
-                return None
-            counts[rows] = of_group
-        return counts
+        n = self.n_rows if self.clusters is None else int(self.clusters.max()) + 1
+        counts, start = np.zeros(n, dtype=np.uint8), 0
+        for size in (n,) if self.groups is None else map(len, self.groups):
+            _count_draws(rng, counts[start : start + size])
+            start += size
+        if int(counts.sum(dtype=np.int64)) != n:  # a byte that overflows lacks 256
+            return None
+        return counts if self.clusters is None else counts[self.clusters]
 
     def complete(self, counts: WeightArray) -> bool:
         if self.required is None:
@@ -212,20 +213,18 @@ class Sampler:
         return bool((np.bincount(self.required, weights=counts) > 0).all())
 
 
-def _counts_of_draws(rng: np.random.Generator, n: int) -> WeightArray | None:
-    """Draw n of n with replacement, and count each in a byte; None if a count does not fit.
+def _count_draws(rng: np.random.Generator, counts: WeightArray) -> None:
+    """Draw n of n with replacement, and add to the count of each.
 
     Of many, first the number of draws from each block of neighbours is drawn, then these: the draws
     and the counts of a block fit into a processor's cache.
     """
-    counts = np.zeros(n, dtype=np.uint8)
+    n = len(counts)
     if n <= _LARGEST_BLOCK:
         np.add.at(counts, rng.integers(0, n, n), np.uint8(1))
-    else:
-        blocks = [counts[start : start + _LARGEST_BLOCK] for start in range(0, n, _LARGEST_BLOCK)]
-        sizes = np.array([len(block) for block in blocks])
-        for block, draws in zip(blocks, rng.multinomial(n, sizes / n), strict=True):
-            places = rng.integers(0, len(block), draws, dtype=np.uint16)
-            np.add.at(block, places, np.uint8(1))
-    is_exact = int(counts.sum(dtype=np.int64)) == n  # a byte that overflows lacks 256
-    return counts if is_exact else None
+        return
+    blocks = [counts[start : start + _LARGEST_BLOCK] for start in range(0, n, _LARGEST_BLOCK)]
+    sizes = np.array([len(block) for block in blocks])
+    for block, draws in zip(blocks, rng.multinomial(n, sizes / n), strict=True):
+        places = rng.integers(0, len(block), draws, dtype=np.uint16)
+        np.add.at(block, places, np.uint8(1))
