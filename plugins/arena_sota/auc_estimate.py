@@ -8,7 +8,8 @@ import numpy.typing as npt
 from arena.types import DEFAULT_LEVEL, FloatArray
 from arena_sota.binormal import auc_maximum
 from arena_sota.checks import board_scores
-from arena_sota.estimate import Maximum, SotaEstimate, Target, solve
+from arena_sota.distribution import BestScoreDistribution
+from arena_sota.estimate import SotaEstimate, Target, solve
 
 _TOLERANCE = 5e-4
 
@@ -59,9 +60,9 @@ def estimate_auc_sota(
     """
     values = board_scores(scores)
     seed = int(rng.integers(2**63))
-    maximum_by_key: dict[bytes, Maximum] = {}
+    maximum_by_key: dict[bytes, BestScoreDistribution] = {}
 
-    def maximum_of(performances: FloatArray, settled: float) -> Maximum:  # noqa: ARG001
+    def maximum_of(performances: FloatArray, settled: float) -> BestScoreDistribution:  # noqa: ARG001
         # The search starts from both ends, which were tried before, and ends at a known value.
         key = performances.tobytes()
         if key not in maximum_by_key:

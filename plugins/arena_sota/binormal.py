@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from arena.errors import UsageError
-from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
-from arena.utils.tabular import Tabular
+from arena.types import FloatArray, IntArray
 from arena_sota.checks import success_probabilities
+from arena_sota.distribution import BestScoreDistribution
 
 _FEW = 256
 _FEW_RARE = 256
@@ -33,7 +32,7 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnMaximum(Tabular):
+class DrawnMaximum(BestScoreDistribution):
     """A simulated distribution of the best of m observed AUCs."""
 
     draws: FloatArray
@@ -52,11 +51,6 @@ class DrawnMaximum(Tabular):
     def std(self) -> float:
         """The standard deviation of the best score."""
         return float(self.draws.std(ddof=1)) if len(self.draws) > 1 else 0.0
-
-    @property
-    def bias(self) -> float:
-        """The selection bias: the expected best score minus the best true performance."""
-        return self.mean - self.theta_sota
 
     @property
     def simulation_error(self) -> float:
@@ -85,17 +79,6 @@ class DrawnMaximum(Tabular):
         share = ((self.draws >= score).sum() + 1) / (len(self.draws) + 2)
         return float(np.sqrt(share * (1 - share) / len(self.draws)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        return {
-            "mean": self.mean,
-            "std": self.std,
-            "interval": list(self.interval()),
-            "theta_sota": self.theta_sota,
-            "bias": self.bias,
-            "left_out": self.left_out,
-        }
-
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``; linear between draws."""
         ranks = (np.arange(len(self.draws)) + 0.5) / len(self.draws)
@@ -113,10 +96,6 @@ class DrawnMaximum(Tabular):
         step = float(np.sqrt(share * (1 - share) / len(self.draws)))
         ends = np.quantile(self.draws, [max(share - step, 0.0), min(share + step, 1.0)])
         return float(ends[1] - ends[0]) / 2
-
-    def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
-        """Return the two quantiles between which the best score lies with this probability."""
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
 
 def separation(auc: FloatArray) -> FloatArray:

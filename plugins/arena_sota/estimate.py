@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from arena.types import DEFAULT_LEVEL, FloatArray
 from arena.utils.representation import short_repr
 from arena.utils.tabular import as_json
 from arena_sota.checks import board_scores, check_numbers, check_room_for_a_cause
+from arena_sota.distribution import BestScoreDistribution
 from arena_sota.empirical_bayes import empirical_bayes_best, interval_of_best_accuracy
 from arena_sota.maximum import maximum_of_values
 from arena_sota.shrink_and_crop import Gap, crop, shrink
@@ -32,25 +33,7 @@ Theta: TypeAlias = Literal["bootstrap", "fixed"]
 _WEIGHT_TOLERANCE = 1e-6
 
 
-class Maximum(Protocol):
-    """A distribution of the best score."""
-
-    @property
-    def mean(self) -> float:
-        """The expected best score."""
-
-    @property
-    def left_out(self) -> float:
-        """Classifiers that the model excludes."""
-
-    def cdf(self, score: float) -> float:
-        """Return the probability that the best score is at most ``score``."""
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """Return the two quantiles between which the best score lies."""
-
-
-MaximumOf: TypeAlias = Callable[[FloatArray, float], Maximum]
+MaximumOf: TypeAlias = Callable[[FloatArray, float], BestScoreDistribution]
 """``maximum_of(theta (k,), settled)``: of m classifiers of these true performances."""
 
 
@@ -95,7 +78,7 @@ class SotaEstimate:
     """``(k,)`` the true performances of the solution, or of the closest approximation."""
     observed: FloatArray
     """``(m,)`` the scores above chance."""
-    maximum: Any
+    maximum: BestScoreDistribution
     """The distribution of the best score, if those were the true performances."""
     sota_interval: tuple[float, float] | None = None
     """Confidence interval for the best true accuracy, without a model of the teams and for every
@@ -109,8 +92,7 @@ class SotaEstimate:
 
         The error of the estimate itself is about as large.
         """
-        error: float | None = self.maximum.simulation_error
-        return error
+        return self.maximum.simulation_error
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the arrays as JSON."""
@@ -198,7 +180,7 @@ def estimate_sota(
     check_numbers(n_rows, None, rho0=rho0, theta0=None, correct0=None)
     check_room_for_a_cause(rho0, values)
 
-    def maximum_of(performances: FloatArray, settled: float) -> Maximum:
+    def maximum_of(performances: FloatArray, settled: float) -> BestScoreDistribution:
         size = int((values > 1 / classes).sum())
         return maximum_of_values(
             n_rows, performances, size, random=theta == "bootstrap", rho0=rho0, settled=settled

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arena.errors import UsageError
-from arena.types import DEFAULT_LEVEL, FloatArray, IntArray
+from arena.types import FloatArray, IntArray
 from arena.utils.representation import short_repr
-from arena.utils.tabular import Tabular
 from arena.utils.text import plural
 from arena_sota.checks import (
     check_numbers,
@@ -26,6 +25,7 @@ from arena_sota.checks import (
     success_probabilities,
 )
 from arena_sota.dependence import bounds, inside_bounds
+from arena_sota.distribution import BestScoreDistribution
 from arena_sota.ensemble import WeightedThetas, condense, quadrature
 from arena_sota.exact import SETTLED, Model, cumulative
 
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleMaximum(Tabular):
+class SampleMaximum(BestScoreDistribution):
     """The distribution of the best of m observed scores, which are proportions of n rows."""
 
     __repr__ = short_repr
@@ -73,25 +73,6 @@ class SampleMaximum(Tabular):
         """The standard deviation of the best score."""
         centred = (self.scores - self.mean) ** 2
         return float(np.sqrt(centred @ self.probabilities / self.probabilities.sum()))
-
-    @property
-    def bias(self) -> float:
-        """The selection bias: the expected best score minus the best true performance."""
-        return self.mean - self.theta_sota
-
-    @property
-    def simulation_error(self) -> None:
-        """None: this distribution is exact."""
-
-    @property
-    def std_simulation_error(self) -> None:
-        """None: this distribution is exact."""
-
-    def at_least_error(self, _score: float) -> None:
-        """Return None: this distribution is exact."""
-
-    def quantile_error(self, _share: float) -> None:
-        """Return None: this distribution is exact."""
 
     def cdf(self, score: float) -> float:
         """Return the probability that the best score is at most ``score``."""
@@ -134,21 +115,6 @@ class SampleMaximum(Tabular):
             int(np.searchsorted(self.cumulative, share, side="left")), len(self.counts) - 1
         )
         return float(self.scores[position])
-
-    def interval(self, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
-        """Return the two quantiles between which the best score lies with this probability."""
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        return {
-            "mean": self.mean,
-            "std": self.std,
-            "interval": list(self.interval()),
-            "theta_sota": self.theta_sota,
-            "bias": self.bias,
-            "left_out": self.left_out,
-        }
 
 
 def sample_maximum(
