@@ -278,7 +278,7 @@ UNRECORDED = "public.csv lists the team {}, which has no released submission."
             ["public.csv lacks the team Cats, which events.jsonl records."],
         ),
         (",zero", "4,Dogs,0.9,7,2,False,\n,zero", [UNRECORDED.format("Dogs")]),
-        (",zero", f"4,{'x' * 41},,9,1,False,\n,zero", [UNRECORDED.format("x" * 39 + "…")]),
+        (",zero", f"4,{'x' * 61},,9,1,False,\n,zero", [UNRECORDED.format("x" * 59 + "…")]),
         (
             "brackets", "bracket",
             ["public.csv has the column bracket, which is not of an export."],
@@ -341,9 +341,9 @@ def test_a_public_board_of_losses_has_the_lowest_score_first(tmp_path: Path) -> 
         ("3,Bees", "12,Bees", {}, [  # a repair recorded that submission 12 was lost
             "submissions.csv lacks submission 3, which events.jsonl records.",
         ]),
-        ("3,Bees", f"{'9' * 13},Bees", {}, [
+        ("3,Bees", f"{'9' * 61},Bees", {}, [
             "submissions.csv lacks submission 3, which events.jsonl records.",
-            f"submissions.csv has submission {'9' * 11}…, which events.jsonl does not record.",
+            f"submissions.csv has submission {'9' * 59}…, which events.jsonl does not record.",
         ]),
         ("team,", "name,", {}, [
             "submissions.csv has the column name, which is not of an export.",
@@ -494,11 +494,11 @@ def test_each_contradiction_of_an_export_and_its_record_is_a_sentence(
         assert list(contradictions_in(claimed)) == [sentence]
     (tmp_path / "private.csv").write_text("team,rank\nAnts,2\n")
     (tmp_path / "finals" / "2.csv").touch()
-    (tmp_path / ("x" * 101)).touch()
+    (tmp_path / ("x" * 61)).touch()
     assert list(contradictions_in(exported())) == [
         "private.csv differs from result.json.",
         "finals/2.csv does not belong to an export.",
-        f"{'x' * 99}… does not belong to an export.",
+        f"{'x' * 59}… does not belong to an export.",
     ]
 
 

@@ -114,7 +114,13 @@ def test_standings_are_the_best_release_of_each_team_the_earlier_if_tied(path: P
         with store.transaction() as transaction:
             transaction.rebuild_derived()
             # Submission 1 had rank 1, 2 took it; 3, of the same team as 1, and 5 came after them.
-            assert [holder.team for holder in transaction.rank_holders(3)] == ["b", "a", "c"]
+            for outside, teams in (
+                ((), ["b", "a", "c"]),
+                (("a",), ["b", "c"]),
+                (("d",), ["b", "a", "c"]),
+            ):
+                held_ranks = transaction.rank_holders(3, outside)
+                assert [holder.team for holder in held_ranks] == teams
         assert store.changed_tables() == []
         edit(store, "DELETE FROM standings WHERE team = 'c'")
         assert store.changed_tables() == ["standings"]

@@ -84,7 +84,7 @@ def contradictions_in(claims: Claims) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if name not in expected_files and name != "finals":
-            yield f"{shorten(name, 100)} does not belong to an export."
+            yield f"{shorten(name)} does not belong to an export."
 
 
 def contradictions_of_submissions(
@@ -128,7 +128,7 @@ def contradictions_of_submissions(
         yield from _cells(f"submissions.csv: submission {number}", row, recorded_cells)
     for name in listed:
         if not (name.isdecimal() and int(name) in lost):
-            which = f"submission {shorten(name, 12)}"
+            which = f"submission {shorten(name)}"
             yield f"submissions.csv has {which}, which events.jsonl does not record."
     yield from contradictions_of_public_board(claims, recorded, n_sent)
     yield from contradictions_of_rounds(claims, every)
@@ -160,12 +160,12 @@ def contradictions_of_rounds(
             if (row.get("team"), row.get("status"), row.get("phase")) != (team, "accepted", name):
                 yield (
                     f"result.json: submission {number} of the team {printable(team)} does not "
-                    f"count in the phase {shorten(name, 60)} according to events.jsonl."
+                    f"count in the phase {shorten(name)} according to events.jsonl."
                 )
         for team in sorted(counting.get(name, set()) - of_round.keys()):
             yield (
                 f"result.json: a board lacks the team {printable(team)} in the phase "
-                f"{shorten(name, 60)}, in which it has a submission that counts."
+                f"{shorten(name)}, in which it has a submission that counts."
             )
 
 
@@ -236,7 +236,7 @@ def contradictions_of_public_board(
         if not (rank.isdecimal() and better < int(rank) <= as_good):
             yield f"public.csv: the rank of {printable(team)} does not follow from the scores."
     for row in public_rows:
-        name = shorten(row["team"], 40)
+        name = shorten(row["team"])
         yield f"public.csv lists the team {name}, which has no released submission."
 
 
@@ -245,7 +245,7 @@ def _unknown_columns(
 ) -> Iterator[str]:
     """Name columns that the record does not have; cells beyond the header are in None."""
     for name in sorted({str(name or "") for row in rows for name in row} - set(columns)):
-        column = shorten(name or "without a name", 40)
+        column = shorten(name or "without a name")
         yield f"{file} has the column {column}, which is not of an export."
 
 
@@ -259,6 +259,6 @@ def _cells(where: str, row: Mapping[str, str], expected: Mapping[str, Any]) -> I
             yield f"{file}: the score of {which} differs from events.jsonl."
         else:
             yield (
-                f"{where}: {name} is {shorten(row[name] or 'empty', 40)}, and events.jsonl records "
-                f"{shorten(text or 'none', 40)}."
+                f"{where}: {name} is {shorten(row[name] or 'empty')}, and events.jsonl records "
+                f"{shorten(text or 'none')}."
             )
