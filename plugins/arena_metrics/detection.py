@@ -227,8 +227,9 @@ class MeanAveragePrecision(BaseMetric):
         yield from _faults(truth, columns, competition)
         if columns.crowd is None:
             return
-        for row, cell in enumerate(truth[:, columns.crowd].tolist()):
-            for text in rows_of_cells([cell])[0][0]:
+        texts_of_rows, _ = rows_of_cells(truth[:, columns.crowd].tolist())
+        for row, texts in enumerate(texts_of_rows):
+            for text in texts:
                 if text.strip() not in {"", "0", "1"}:
                     where = {"id": competition.ids[row].as_py(), "column": CROWD}
                     yield Fault("not 0 or 1", "A row of the id is neither 0 nor 1.", **where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from arena.evaluation.scores import (
     score_under_weights,
 )
 from arena.evaluation.shared_weights import derived_once, share_each_row, shared_weights
+from arena.evaluation.standard_errors import standard_error
 from arena.interfaces import NeedsRowContext
 from counted_progress import CountedProgress
 from thinned import examples
@@ -284,6 +286,20 @@ def test_influence_values_carry_the_slope_of_the_mean(board: tuple[Any, Any]) ->
     spread = score_under_weights(PointwiseRmse(), truth, ArrayPredictions(predictions), weights)
     np.testing.assert_allclose(errors, spread.std(axis=1), rtol=0.1)
     assert influence_values(BlackBoxRmse(), truth, predictions) is None
+
+
+def test_the_resamples_of_a_standard_error_depend_on_the_seed_and_the_predictions_only() -> None:
+    rng = np.random.default_rng(0)
+    truth, pair = rng.normal(size=30), rng.normal(size=(2, 30))
+    key = (7).to_bytes(16, "little")
+    digest = hashlib.blake2b(pair.tobytes(), digest_size=8, key=key).digest()
+    own_seed = int.from_bytes(digest, "little") >> 1  # of 63 bits
+    weights = draw_resamples(30, 200, own_seed).weights
+    first, second = score_under_weights(BlackBoxRmse(), truth, ArrayPredictions(pair), weights)
+    expected = np.std(first - second, ddof=1)
+    assert standard_error(BlackBoxRmse(), truth, pair, 7) == pytest.approx(expected, rel=1e-12)
+    assert standard_error(BlackBoxRmse(), truth, pair, 8) != pytest.approx(expected)
+    assert np.isnan(standard_error(BlackBoxRmse(), truth[:1], pair[:, :1], 7))
 
 
 # -- several targets -----------------------------------------------------------------------------

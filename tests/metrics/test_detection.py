@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,28 @@ def test_a_detection_of_a_crowd_counts_neither_as_correct_nor_as_wrong() -> None
             for side in (truth, predictions)
         ]
         assert metric.score(*cells) == pytest.approx(precision)
+
+
+def test_iscrowd_is_0_or_1_or_empty() -> None:
+    names = ("class", "xmin", "ymin", "xmax", "ymax", "iscrowd")
+    metric = MeanAveragePrecision()
+    info = CompetitionInfo(
+        title="",
+        metric=metric.name,
+        greater_is_better=True,
+        kind=metric.prediction,
+        id_column="id",
+        columns=names,
+        ids=pa.array(["a", "b"]),
+    )
+    of_both = [["cat"] * 3, ["0"] * 3, ["0"] * 3, ["10"] * 3, ["10"] * 3]
+    rows = [[*of_both, ["0", " 1", ""]], [*of_both, ["2", "0", "x"]]]
+    truth = np.array([[json.dumps(texts) for texts in row] for row in rows], dtype=object)
+    faults = list(metric.faults_of_truth(truth, info))
+    assert [(fault.kind, fault.id, fault.column) for fault in faults] == [
+        ("not 0 or 1", "b", "iscrowd")
+    ] * 2
+    assert list(metric.faults_of_truth(truth[:, :5], replace(info, columns=names[:5]))) == []
 
 
 @pytest.mark.slow

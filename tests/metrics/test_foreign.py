@@ -6,6 +6,7 @@ import json
 import pickle
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -266,6 +267,21 @@ def test_what_cannot_be_asked_for_is_said_at_once(
     check_kept("foreign-metrics-refused.json", f"{text}\n")
     for option in ("time_limit=1e-9", "memory_limit=1e-9", "lower_is_better=false", "rows=any"):
         assert metrics.resolve(f"kaggle:kaggle_fbeta.py({option})").name == "kaggle:kaggle_fbeta.py"
+
+
+def test_a_metric_has_half_of_the_memory_if_that_is_known(
+    metrics: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    pages = {"SC_PHYS_PAGES": 3 * 2**20, "SC_PAGE_SIZE": 4_096}  # 12 GB, of which half are 6,144 MB
+    for answer, limit in (
+        (pages.__getitem__, 6_144),
+        (mock.Mock(side_effect=OSError), None),
+        (mock.Mock(side_effect=ValueError), None),
+        (mock.Mock(side_effect=AttributeError), None),  # as where there is no sysconf
+    ):
+        monkeypatch.setattr("os.sysconf", answer)
+        assert metrics.resolve("kaggle:kaggle_fbeta.py", fresh=True).traits.memory_limit == limit
 
 
 @pytest.mark.few(1)

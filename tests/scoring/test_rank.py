@@ -240,6 +240,48 @@ def test_repeats_are_averaged_and_their_variance_is_told_apart() -> None:
         rank(table, greater_is_better=True)
 
 
+def answers_to(*rows: tuple[str, str, list[float]]) -> dict[str, list[Any]]:
+    """Return the table of the answers of an algorithm to a case, numbered."""
+    cells = [
+        (algorithm, case, answer, number)
+        for algorithm, case, answers in rows
+        for number, answer in enumerate(answers)
+    ]
+    names = ("algorithm", "case", "value", "repeat")
+    return dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
+
+
+def test_pass_at_k_is_the_chance_that_one_of_k_answers_is_right() -> None:
+    """Of 3 answers with 1 right, 2 are wrong with C(2, 2) / C(3, 2) = 1/3; with 2 right, never."""
+    rows = (
+        ("a", "1", [1, 0, 0]),
+        ("a", "2", [0, 1, 1]),
+        ("b", "1", [0, 0, 0]),
+        ("b", "2", [1, 0, 1]),
+    )
+    table = answers_to(*rows)
+    for k, expected in ((1, (1 / 2, 1 / 3)), (2, (5 / 6, 1 / 2)), (3, (1.0, 1 / 2))):
+        result = rank(table, greater_is_better=True, aggregate=f"pass@{k}")
+        assert scores_of(result) == pytest.approx(dict(zip("ab", expected, strict=True)))
+        assert result.metric == f"pass@{k} of value"
+    once = {"case": [1, 2], "a": [1, 0], "b": [1, 1]}
+    single = rank(once, greater_is_better=True, aggregate="pass@1")
+    assert scores_of(single) == {"a": 0.5, "b": 1.0}
+    right_or_wrong = "pass@1 needs answers that are right (1) or wrong (0)."
+    for records, k, sentence in (
+        (table, 4, "'a' has 3 answers to the case '1', and pass@4 needs 4: add answers, or number "
+                   "them with --repeat auto."),
+        (answers_to(*rows[:3], ("b", "2", [1, 0])), 3,
+         "'b' has 2 answers to the case '2', and pass@3 needs 3: add answers, or number them with "
+         "--repeat auto."),
+        (answers_to(*rows[:3], ("b", "2", [0.5, 0.5, 0])), 1, right_or_wrong),
+        (answers_to(*rows[:3], ("b", "2", [0.5])), 1, right_or_wrong),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as refused:
+            rank(records, greater_is_better=True, aggregate=f"pass@{k}")
+        assert str(refused.value) == sentence
+
+
 def test_missing_values_are_faults_or_the_worst_or_a_number() -> None:
     table = {"case": [1, 2, 3, 4], "a": [0.5, 1.0, None, 0.5], "b": [0.2, 0.4, 0.6, 0.4]}
     fault = rank(table, greater_is_better=True)
