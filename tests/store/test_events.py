@@ -77,11 +77,9 @@ def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: 
 
 def test_a_repair_begins_a_new_journal(tmp_path: Path) -> None:
     """Of four events the first two are not in the journal, which a repair as the third explains."""
-    missing = ("events before its first: 2",)
     for name, kinds, faults in (
         ("a", ("note", "note", "repair", "note"), ()),
-        ("b", ("note", "repair", "note", "note"), missing),
-        ("c", ("note", "note", "note", "repair"), missing),
+        ("b", ("note", "repair", "note", "note"), ("events before its first: 2",)),
     ):
         with Store.open(tmp_path / f"{name}.duckdb") as store:
             for kind in kinds:

@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
-import duckdb
 import numpy as np
 import pytest
 
 from arena.errors import StoreError, StoreFormatError
-from arena.store import Incoming, Store
+from arena.store import Store
 from arena.store import repair as repairs
 from arena.store.journal import JournalEntry
 from arena.store.repair import (
@@ -282,23 +281,17 @@ def test_what_is_not_there_or_foreign_is_not_repaired(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
 
 
-def test_a_database_that_was_edited_is_not_repaired(tmp_path: Path) -> None:
+def test_a_database_that_was_edited_is_not_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.duckdb"
-    with Store.open(path) as store:
-        store.put_solution(make_solution(1))
-        store.add_submissions([Incoming(team, "f", "s", None) for team in ("a", "b")])
-        with store.transaction() as transaction:
-            transaction.bind_everything()
-            transaction.append_event("note", "host", {})
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE submissions SET file = 'other' WHERE submission = 1")
-        connection.execute("UPDATE solutions SET id_column = 'other'")
-    with Store.open(path) as store:
-        first, _ = store.audit()
+    with Store.open(path) as store, store.transaction() as transaction:
+        transaction.append_event("note", "host", {})
+    monkeypatch.setattr(Store, "audit", lambda *_, **__: ("One row differs.", "Another does."))
     with pytest.raises(StoreFormatError) as refused:
         repair(path)
     assert str(refused.value) == (
-        f"The database '{path}' differs from its record: {first} Restore a backup."
+        f"The database '{path}' differs from its record: One row differs. Restore a backup."
     )
 
 
