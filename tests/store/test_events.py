@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.errors import LossError
 from arena.store import Incoming, Store
 from arena.store.audit import Recorded
 from arena.store.digests import document_digest
@@ -73,6 +74,14 @@ def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: 
         assert store.journal_faults() == (fault,)
     journal.write_bytes(b"".join([*lines, b"{\n"]))
     assert store.journal_faults() == ("damaged lines: 1",)
+
+
+def test_an_event_that_the_database_lacks_is_a_loss(recorded: Store, database: Path) -> None:
+    assert recorded.database.journal is not None
+    recorded.database.journal.append([], [event_of(9, "note", {})])
+    recorded.close()
+    with pytest.raises(LossError, match="event 9 of its record"):
+        Store.open(database)
 
 
 def test_a_repair_begins_a_new_journal(tmp_path: Path) -> None:

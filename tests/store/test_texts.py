@@ -156,6 +156,10 @@ def test_what_is_no_code_of_a_text_is_damage() -> None:
         for code in (np.nan, np.inf, -1e300, 1e20, 6.0, 8.0):
             with pytest.raises(StoreFormatError, match="damaged"):
                 select_texts(connection, np.array([7.0, code]))
+        # Three texts from 20 to 22, of which two have one code.
+        connection.execute("INSERT INTO texts VALUES (20, 'x'), (22, 'y'), (22, 'z')")
+        with pytest.raises(StoreFormatError, match="damaged"):
+            select_texts(connection, np.array([20.0, 22.0]))
         largest = 2**53 - 1  # a float holds larger numbers only in part
         for code in (largest, largest + 1):
             connection.execute("INSERT INTO texts VALUES (?, 'z')", [code])

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arena.errors import StoreError
+from arena.errors import StoreError, StoreFormatError
 from arena.store import Incoming, ReleaseRecord, ScoreRecord, Store, database
 from arena.store.journal import Scoring
 from arena.types import Fault, PredictionKind, Release, Solution, Target
@@ -270,6 +270,24 @@ def test_meta_is_put_and_replaced_but_not_that_of_the_store(store: Store) -> Non
     assert store.metas(["none", "seed"]) == [None, "é"]
     with pytest.raises(ValueError, match="identity"), store.transaction() as transaction:
         transaction.put_meta("identity", "x")
+
+
+def test_a_value_that_another_program_changed_is_replaced_only_if_it_can_be_computed(
+    store: Store,
+) -> None:
+    with store.transaction() as transaction:
+        transaction.put_meta("seed", "1")
+        transaction.append_event("created", "host", {})
+    with store.database.transaction() as cursor:
+        cursor.execute("UPDATE meta SET value = '2' WHERE name = 'seed'")
+    with (
+        pytest.raises(StoreFormatError, match="The value 'seed' in the database .* was changed by"),
+        store.transaction() as transaction,
+    ):
+        transaction.put_meta("seed", "3")
+    with store.transaction() as transaction:
+        transaction.put_meta("seed", "3", computed=True)
+    assert store.meta("seed") == "3"
 
 
 # -- corrected solutions -----------------------------------------------------------------------
