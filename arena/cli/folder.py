@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -91,13 +92,24 @@ def changed_outside() -> str | None:
     )
 
 
-def open_competition(directory: Path | None, wait: float = 0.0) -> Competition:
-    """Open the competition, and print notes on its settings; borrow it if it is served."""
+@contextlib.contextmanager
+def open_competition(
+    directory: Path | None, wait: float = 0.0, *, is_decision_said: bool = False
+) -> Iterator[Competition]:
+    """Open the competition, and print notes on its settings; borrow it if it is served.
+
+    At the end say which scores were released again and which published results were marked, unless
+    the command says it before (``is_decision_said``).
+    """
     from arena.competition.competition import Competition  # more than a view needs
 
     folder = find_folder(directory)
     borrowed = borrow_served(folder, wait)
-    return _noted(Competition.open(folder, wait=wait), borrowed)
+    with _noted(Competition.open(folder, wait=wait), borrowed) as competition:
+        consequences = competition.consequences_since()
+        yield competition
+        if not is_decision_said and (changed := consequences()) is not None:
+            say_note(changed)
 
 
 def look_at_competition(directory: Path | None, wait: float = 0.0) -> CompetitionView:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from arena.competition.boards.consequences import Consequences, newly_marked
 from arena.competition.record.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.record.answers import ANSWERED
 from arena.competition.record.final_selection import check_choice
@@ -26,9 +27,6 @@ from arena.errors import UsageError
 from arena.intake.folder import team_fault
 from arena.store import Event
 from arena.utils.times import in_utc
-
-if TYPE_CHECKING:
-    from arena.competition.boards.results import Consequences
 
 _AFTER_ALL = 2**62
 """The sequence of an event that is not stored: after all others."""
@@ -49,11 +47,6 @@ def _record_decision(state: CompetitionState, kind: str, payload: Mapping[str, A
 
 def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, Any]) -> Consequences:
     """Return what a decision would release again and mark. Nothing is stored."""
-    from arena.competition.boards.results import (  # a submission needs neither
-        Consequences,
-        newly_marked,
-    )
-
     state = state.of_all_phases
     event = Event(
         sequence=_AFTER_ALL,

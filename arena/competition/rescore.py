@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from arena.competition.arrivals import Arrival, read_labels, with_arrived_labels
-from arena.competition.boards.results import Consequences, unmarked_versions
+from arena.competition.boards.consequences import Consequences
+from arena.competition.boards.results import unmarked_versions
 from arena.competition.create import read_settings_solution
 from arena.competition.record.adopted_settings import with_metrics_of
 from arena.competition.record.final_selection import Candidate, board_ranks, choose_finals
 from arena.competition.record.ledger import Ledger
 from arena.competition.record.phases import check_metrics
-from arena.competition.record.rebuild import LABELS_ADDED, board_facts, rebuilding
+from arena.competition.record.rebuild import CHANGES_NOTHING, LABELS_ADDED, board_facts, rebuilding
 from arena.competition.record.secondary import secondary_metrics
 from arena.competition.state import METRIC_CODE, CompetitionState
 from arena.config import Settings, errors_name_setting
@@ -32,6 +33,7 @@ from arena.plugin.manager import PluginManager
 from arena.scoring.board import within_range
 from arena.scoring.splits import rows_of
 from arena.store import ScoreRecord
+from arena.store.solutions import fingerprint
 from arena.types import ROW_WEIGHTS, FloatArray, Solution, usage_names
 from arena.utils.lazy import pc
 from arena.utils.parallel import Progress, available_workers
@@ -119,6 +121,8 @@ class Rescored:
     """The code of the metric, if it is in a file of the organiser."""
     arrival: Arrival | None = None
     """The labels that arrived; None: labels are corrected, or the metric is another."""
+    changes_nothing: bool = False
+    """Whether labels, metrics and scores are those of the record."""
 
     @property
     def kind(self) -> str:
@@ -226,15 +230,27 @@ def _scored_again(
     facts = board_facts(
         state.ledger, state.manager, settings=settings, solution=solution, new_scores=public_scores
     )
-    consequences = Consequences(rebuilding(facts), unmarked_versions(state))
+    code = source_of(main)
+    changes_nothing = (
+        arrival is None
+        and settings == state.with_phases
+        and fingerprint(solution) == fingerprint(state.stored_solution)
+        and code == state.store.meta(METRIC_CODE)
+        and all(
+            before[number] == public_scores[number]
+            for number in before.keys() & public_scores.keys()
+        )
+    )
+    marks = () if changes_nothing else unmarked_versions(state)
     return Rescored(
         solution,
         settings,
         public_scores=public_scores,
         changes=changes,
-        consequences=consequences,
-        code=source_of(main),
+        consequences=Consequences(rebuilding(facts), marks),
+        code=code,
         arrival=arrival,
+        changes_nothing=changes_nothing,
     )
 
 
@@ -286,6 +302,8 @@ def apply(state: CompetitionState, rescored: Rescored) -> None:
     }
     if rescored.arrival is not None:
         payload |= {"labels": rescored.arrival.labels, "sha256": rescored.arrival.solution.sha256}
+    if rescored.changes_nothing:
+        payload[CHANGES_NOTHING] = True
     with state.store.transaction() as transaction:
         name = rescored.settings.metric.specification
         transaction.put_solution(rescored.solution, name, number=revision)

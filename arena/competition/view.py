@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from arena.competition.boards.board_notes import board_notes, empty_board_sentence
+from arena.competition.boards.consequences import consequences_since, with_marks_of_settings
 from arena.competition.record.admission import Admission
 from arena.competition.record.rebuild import rebuilt_mark
 from arena.competition.state import (
@@ -81,7 +82,8 @@ def open_state(
     try:
         if not view and clock is not now and (notes := clock_set_back(store, clock())):
             raise UsageError(notes[0])
-        return read_state(
+        recorded = store.meta("settings")
+        state = read_state(
             folder,
             store,
             manager=manager,
@@ -90,6 +92,7 @@ def open_state(
             clock=clock,
             view=view,
         )
+        return state if view or recorded is None else with_marks_of_settings(state, recorded)
     except BaseException:
         store.close()
         raise
@@ -467,12 +470,22 @@ class CompetitionView:
             If the decision would be refused.
         """
         from arena.competition import decisions
-        from arena.competition.boards.results import consequences_text
+        from arena.competition.boards.consequences import consequences_text
 
         consequences = decisions.consequences_of_disqualifying(
             self._state, submission, team, reason=reason, undo=undo
         )
         return consequences_text(consequences.fields)
+
+    def consequences_since(self) -> Callable[[], str | None]:
+        """Return a function that says what was released again and marked since this call.
+
+        It returns a sentence, or None if nothing was. What follows from changed settings is in
+        :attr:`notes`.
+        """
+        state = self._state.of_all_phases
+        changed = consequences_since(state)
+        return lambda: changed(self._state.of_all_phases)
 
     def disqualified(self) -> dict[int, str]:
         """Return the submissions that do not count, each with the reason."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from arena.competition.record.rebuild import CAUSES, REBUILT
+from arena.competition.record.rebuild import CAUSES, CHANGES_NOTHING, REBUILT
 from arena.competition.server_settings import SERVED
 from arena.store import Event
 from arena.types import Section, Table
@@ -44,6 +44,8 @@ def _rescored(payload: Mapping[str, Any]) -> list[str]:
         "by a corrected solution" if solution[0] != solution[1] else "",
     ]
     why = ", ".join(cause for cause in causes if cause) or "the code of the metric changed"
+    if payload.get(CHANGES_NOTHING):
+        why = "neither labels nor metrics changed"
     return [
         f"Scored again, revision {payload['revision']}: {why}. It changed the private rank of "
         f"{plural(payload['ranks_changed'], 'team')}."

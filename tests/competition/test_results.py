@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from arena.competition.boards import finalize, kept_board, outdated_board, results
+from arena.competition.boards.consequences import newly_marked
 from arena.competition.boards.results import (
-    newly_marked,
     publishable_board,
     require_end,
     retract,
@@ -120,6 +120,8 @@ def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:
     after: Any = SimpleNamespace(
         published=[result(1), marked, SimpleNamespace(version=3, mark="x")]
     )
+    for side in (state, after):
+        side.of_all_phases, side.store = side, SimpleNamespace(results=lambda: ["any"])
     assert newly_marked(state, after) == (3,)
     state.published = [marked]
     assert newly_marked(state, after) == ()

@@ -45,7 +45,7 @@ def disqualify(
         raise UsageError("Name either the number of a submission or --team.")
     named = f"Submission {submission}" if team is None else f"The team {printable(team)}"
     out = console()
-    with open_competition(directory, wait) as competition:
+    with open_competition(directory, wait, is_decision_said=True) as competition:
         consequences = competition.consequences_of_disqualifying(
             submission, team=team, reason=reason, undo=undo
         )

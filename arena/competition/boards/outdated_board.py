@@ -15,7 +15,7 @@ from arena.competition.boards.counted_submissions import (
 )
 from arena.competition.boards.final_document import final_document
 from arena.competition.record.combined_documents import combined_boards, phase_files
-from arena.competition.record.rebuild import CAUSES, LABELS_ADDED
+from arena.competition.record.rebuild import CAUSES, CHANGES_NOTHING, LABELS_ADDED
 from arena.competition.record.roster import BRACKET
 from arena.competition.record.teams import Teams
 from arena.competition.state import CompetitionState
@@ -87,7 +87,11 @@ def reason_outdated(
 
     It has no mark if only names of teams changed, which are shown as they are now.
     """
-    events = state.events("finalized", *FINAL_CAUSES)
+    events = [
+        event
+        for event in state.events("finalized", *FINAL_CAUSES)
+        if CHANGES_NOTHING not in event.payload
+    ]
     boards = (event for event in reversed(events) if event.kind == "finalized")
     kept_board = next(
         (board for board in boards if digest in (None, board.payload["sha256"])), None

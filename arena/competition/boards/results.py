@@ -14,7 +14,6 @@ from arena.competition.boards.outdated_board import marks_of_boards, outdated
 from arena.competition.record.combined_boards import ABOUT_PHASES
 from arena.competition.record.combined_documents import combined_boards
 from arena.competition.record.phases import deciding_elsewhere
-from arena.competition.record.rebuild import Rebuilding
 from arena.competition.record.teams import RENAMED, Teams
 from arena.competition.state import CompetitionState, with_answers
 from arena.competition.verification import (
@@ -27,11 +26,9 @@ from arena.config import CONFIG_NAME
 from arena.errors import UsageError
 from arena.evaluation.multi_target import metric_of_each_target, target_column
 from arena.scoring.result import STANDING_COLUMNS
-from arena.store import Transaction
 from arena.store.digests import document_digest
 from arena.store.releases import ResultRecord
 from arena.types import Mark
-from arena.utils.text import plural
 
 PUBLISHED = "private board published"
 RETRACTED = "result retracted"
@@ -126,66 +123,6 @@ def _results_of(
             phase=state.phase or "",
         )
         for result in of_board
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Consequences:
-    """What a decision releases again and marks."""
-
-    rebuilding: Rebuilding | None
-    """None: no released score changes."""
-    results: tuple[int, ...]
-    """The versions of the published results that it marks."""
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of the event of the decision."""
-        teams = 0 if self.rebuilding is None else len(self.rebuilding.teams)
-        return {"rebuilds": teams, "marks": list(self.results)}
-
-    def store(self, transaction: Transaction, state: CompetitionState, cause: str) -> None:
-        """Store what is released again; ``cause`` is the kind of the event of the decision."""
-        if self.rebuilding is not None:
-            self.rebuilding.store(
-                transaction,
-                cause=cause,
-                actor=state.actor,
-                now=state.clock(),
-                by_request=bool(state.event_fields),
-            )
-
-
-def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
-    """Return the consequences of a decision as a sentence, from the fields of its event.
-
-    >>> consequences_text({"rebuilds": 3, "marks": [1]})
-    'This releases the scores of 3 teams again and marks result 1.'
-    >>> consequences_text({"rebuilds": 0, "marks": []}, past=True)
-    'This changed no released score and no published result.'
-    """
-    teams, marks = fields.get("rebuilds", 0), fields.get("marks", ())
-    parts = []
-    if teams:
-        parts.append(
-            f"{'released' if past else 'releases'} the scores of {plural(teams, 'team')} again"
-        )
-    if marks:
-        named = f"result{'s' if len(marks) > 1 else ''} {', '.join(map(str, marks))}"
-        parts.append(f"{'marked' if past else 'marks'} {named}")
-    if not parts:
-        what = "changed" if past else "changes"
-        return f"This {what} no released score and no published result."
-    return f"This {' and '.join(parts)}."
-
-
-def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int, ...]:
-    """Return the versions of published results that a decision marks."""
-    unmarked = set(unmarked_versions(before))
-    return tuple(
-        result.version
-        for result in (published_results(after) if unmarked else ())
-        if result.version in unmarked and result.mark is not None
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from arena.competition import decisions
-from arena.competition.boards.results import consequences_text
+from arena.competition.boards.consequences import consequences_text
 from arena.competition.programs.program_runs import programs, receive
 from arena.competition.record.adopted_settings import with_metrics_of
 from arena.competition.record.answers import fitting_answers
@@ -279,7 +279,7 @@ class Decision:
     of_phase: bool = False
     """Whether it concerns the boards of a phase."""
     tells_consequences: bool = False
-    """Whether the answer says what was released again and marked."""
+    """Whether the answer also says that nothing was released again or marked."""
 
     def sentence(self, payload: Mapping[str, Any]) -> str:
         """Return the result in a sentence, from the event that records it."""
@@ -288,7 +288,8 @@ class Decision:
             text = self.detailed.replace("{whom}", whom).format_map(payload)
         except KeyError:
             text = ""
-        if self.tells_consequences and "rebuilds" in payload:
+        changes = payload.get("rebuilds") or payload.get("marks")
+        if "rebuilds" in payload and (self.tells_consequences or changes):
             first = text or self.done
             stop = "" if first.endswith((".", "!", "?")) else "."  # of a reason
             return f"{first}{stop} {consequences_text(payload, past=True)}"

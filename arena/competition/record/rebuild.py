@@ -41,6 +41,9 @@ LABELS_ADDED = "labels added"
 """The kind of event. Its ``labels`` has the number of labels by the usage of their rows, in lower
 case, and ``sha256`` is the digest of the file."""
 
+CHANGES_NOTHING = "changes_nothing"
+"""The field of the event of a rescore with the labels, metrics and scores that it had before."""
+
 CAUSES: Mapping[str, str] = {
     "disqualification": "a submission or a team was disqualified",
     "reinstatement": "a disqualification was undone",

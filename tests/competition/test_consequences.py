@@ -1,0 +1,98 @@
+"""Whatever releases scores again or marks a published result is said, and nothing else is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arena.cli.commands
+from arena.competition.competition import Competition
+from program import run_here
+from scenario import SOLUTION, START, TRUTH, Scenario
+
+SETTINGS = {"deadline": START + timedelta(hours=1), "final_rule": "chosen", "final_count": 1}
+
+
+@pytest.fixture
+def published(scenario: Scenario) -> Scenario:
+    """Return a competition of the teams a and b whose result is published."""
+    with scenario.create(**SETTINGS) as competition:
+        scenario.send(competition, ("a", 60), ("b", 70), ("a", 80))
+        scenario.clock.now += timedelta(hours=2)
+        competition.finalize()
+        competition.publish()
+    return scenario
+
+
+def is_marked(competition: Competition) -> bool:
+    return competition.results()[-1]["mark"] is not None
+
+
+def test_a_decision_says_what_it_marks(published: Scenario) -> None:
+    with published.reopen() as competition:
+        changed = competition.consequences_since()
+        competition.pause("a reason")
+        competition.rescore(apply=True)
+        assert (changed(), is_marked(competition)) == (None, False)
+        competition.select("a", [1], late=True)
+        assert (changed(), is_marked(competition)) == ("This marked result 1.", True)
+        assert competition.consequences_since()() is None
+
+
+def test_changed_settings_say_what_they_mark(published: Scenario) -> None:
+    for keys, marked in (({"title": "A"}, False), ({"level": 0.9}, True), ({"title": "B"}, True)):
+        published.configure(**{**SETTINGS, **keys})
+        with published.reopen() as competition:
+            said = [note for note in competition.notes if "result 1" in note]
+            assert is_marked(competition) == marked or "title" in keys
+            expected = ["competition.toml was changed. This marked result 1."]
+            assert said == (expected if "level" in keys else [])
+
+
+def test_a_rescore_without_a_change_marks_nothing(published: Scenario) -> None:
+    with published.reopen() as competition:
+        board = competition.final_result()
+        (event,) = competition.events("finalized")
+        competition.rescore(apply=True)
+        assert competition.outdated() is None
+        competition.finalize()
+        assert competition.events("finalized")[-1] == event
+        assert competition.final_result() == board
+        other = {**SOLUTION, "y": np.where(np.arange(len(TRUTH)) < 3, 1 - TRUTH, TRUTH)}
+        competition.rescore(other, apply=True)
+        assert is_marked(competition)
+        competition.rescore(apply=True)
+        assert is_marked(competition)
+
+
+def test_every_command_that_writes_says_its_consequences() -> None:
+    """``open_competition`` of the command line does; a backup decides nothing."""
+    files = Path(arena.cli.commands.__file__).parent.glob("*.py")
+    others = {file.name for file in files if "Competition.open(" in file.read_text()}
+    assert others == {"backup.py"}
+
+
+CORRECTED = {**SOLUTION, "y": np.where(np.arange(len(TRUTH)) < 9, 1 - TRUTH, TRUTH)}
+COMMANDS: list[tuple[str, str]] = [
+    ("rescore --apply", ""),
+    ("rescore --apply --solution corrected.csv", "released the scores of 2 teams again and marked"),
+    ("select 1 --team a --late", "marked"),
+    ("team merge a b", "marked"),
+    ("disqualify 2 --reason x", "releases the scores of 1 team again and marks"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "said"), COMMANDS)
+def test_commands_say_their_consequences(published: Scenario, command: str, said: str) -> None:
+    published.write("c/corrected", CORRECTED)
+    done = run_here(*command.split(), cwd=published.folder)
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stderr.splitlines() if line.startswith("This ")]
+    assert len(notes) == bool(said)
+    assert all(said in note for note in notes)
+    with Competition.open(published.folder) as competition:
+        assert is_marked(competition) == any("result 1" in note for note in notes)
