@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.competition import decisions
+from arena.competition.boards.consequences import consequences_text
 from arena.competition.record.phases import destination_of_check
 from arena.competition.state import read_state
 from arena.competition.submit import (
@@ -789,8 +790,9 @@ class Competition(CompetitionView):
         The new metric is the one in ``competition.toml``. Returns every team's rank on the private
         board before and after. The change is made and recorded only with ``apply``; the public
         board is then released again, and earlier scores stay on record as they were shown.
-        ``progress`` reports in how many rows the labels of a corrected solution differ, and in
-        how many the usage, which is ignored.
+        ``progress`` reports in how many rows the labels of a corrected solution differ, in how
+        many the usage, which is ignored, and without ``apply`` what it would release again and
+        mark.
         ``workers`` is the number of workers on this machine; 0: one per processor.
 
         Calls of a slow metric are kept in the folder ``unfinished`` of the competition until the
@@ -877,6 +879,8 @@ class Competition(CompetitionView):
             rescored = score(display)
             if apply:
                 store_rescored(self._state.of_all_phases, rescored)
+            else:
+                display.say(consequences_text(rescored.consequences.fields))
             if tasks is not None and (apply or not tasks.kept_any):
                 tasks.remove()  # what took less than ten seconds is not worth a file
         if apply:

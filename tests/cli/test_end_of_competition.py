@@ -104,8 +104,11 @@ def test_a_board_that_is_out_of_date_says_so(finished: Path, arena_there: Any) -
     assert "older than" in arena_there("leaderboard", "--private").stderr
     change(finished / "c", "level = 0.8", "level = 0.9")
     assert "older than" not in arena_there("leaderboard", "--private").stderr
-    # Nothing differs after this rescore, and yet the board has to be judged again.
-    applied = arena_there("rescore", "--apply")
+    assert arena_there("rescore", "--apply").stderr == "Applied.\n"
+    assert "older than" not in arena_there("leaderboard", "--private").stderr
+    corrected = finished / "solution.csv"
+    corrected.write_text(corrected.read_text().replace(",0", ",1", 1))
+    applied = arena_there("rescore", "--apply", "--solution", corrected)
     assert applied.stderr.endswith("Run arena finalize to compute the private board again.\n")
     _assert_out_of_date(finished, arena_there, "the last rescore")
     assert arena_there("export", finished / "out").returncode == 0

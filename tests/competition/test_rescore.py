@@ -163,7 +163,8 @@ def test_a_correction_says_how_many_labels_differ_and_that_its_split_is_ignored(
     assert change.phase == ""
     sentence = "Labels differ from the stored solution in 2 of 6 rows."
     ignored = f"Usage differs in {moved} rows and is ignored: the split is not changed."
-    assert progress.sentences == [sentence, *([ignored] if moved else [])]
+    changes = "This changes no released score and no published result."
+    assert progress.sentences == [sentence, *([ignored] if moved else []), changes]
 
 
 def test_a_correction_on_which_the_metric_is_undefined_is_refused(tmp_path: Path) -> None:
