@@ -25,8 +25,9 @@ _DAMAGES = (
         "a spreadsheet has turned ids into dates: write the file without opening it there",
     ),
     (
-        r"^[0-9](\.[0-9]+)?[eE]\+[0-9]{2,3}$",
-        "a spreadsheet has rounded long numbers: write the file without opening it there",
+        r"^([0-9](\.[0-9]+)?[eE]\+[0-9]{2,3}|[0-9]{16,}\.0)$",
+        "long numbers were rounded, by a spreadsheet or as floating-point numbers: write ids as "
+        "text or as whole numbers",
     ),
 )
 """The form of damaged ids, which cannot be undone, and its cause."""

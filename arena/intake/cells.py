@@ -37,6 +37,9 @@ _BOOLEANS = {"true": "1", "false": "0"}
 _INFINITE = r"^[+-]?inf(inity)?$"
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+_FINITE_WITH_COMMA = (
+    r"^[+\x{2212}-]?([0-9]+,[0-9]*|,[0-9]+)([eE](\+?[0-9]{1,2}|-[0-9]{1,3}))?$"
+)
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}([,.][0-9]{3})+$"
 _MINUS = "\N{MINUS SIGN}"
 
@@ -53,7 +56,7 @@ _PERCENT = "looks like percentages: divide by 100 and remove the percent sign"
 _FORMS = (
     (r"^[ 0-9.+-]+%", _PERCENT),
     (
-        r"^[+-]?[0-9]{1,3}([ '_.\x{a0}\x{2009}\x{202f}\x{2019}][0-9]{3})+([.,][0-9]+)?$",
+        r"^[+-]?[0-9]{1,3}([ '_.,\x{a0}\x{2009}\x{202f}\x{2019}][0-9]{3})+([.,][0-9]+)?$",
         "has thousands separators: remove them",
     ),
     (r"^#[a-z/0!?]+$", "holds errors of a spreadsheet: mend its formulas"),
@@ -187,7 +190,13 @@ def points_for_commas(columns: Sequence[Any], place: Place, faults: FaultList) -
             (position,),
             lambda p: place.fault("mixed decimal marks", message, p, None),
         )
-    return tuple(pc.replace_substring(column, ",", ".") for column in columns)
+    return tuple(_with_point(column) for column in columns)
+
+
+def _with_point(column: Any) -> Any:
+    """Return numbers with a decimal point; other cells stay as faults quote them."""
+    has_comma = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _FINITE_WITH_COMMA)
+    return pc.if_else(has_comma, pc.replace_substring(column, ",", "."), column)
 
 
 def _report_unclear(mark: str, has_mark: Any, place: Place, faults: FaultList) -> None:

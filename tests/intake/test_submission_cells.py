@@ -41,6 +41,16 @@ def test_bad_cell_is_reported_with_its_place(send: Send, cell: str, kind: str, s
     assert said in fault.message
 
 
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    "cell", ["1.000,5", "1,000.5", "1,234,567", "0,5 %", "0,5x", "1,5e999", "-1,5e400", "a,b"]
+)
+def test_a_bad_cell_is_quoted_as_it_is_written_among_decimal_commas(send: Send, cell: str) -> None:
+    rows = [f"{row:03d};{cell if row == 7 else '0,5'}\n" for row in range(30)]
+    (fault,) = (f for f in send("id;y\n" + "".join(rows)).faults if f.row == 9 and f.column)
+    assert f"'{cell}'" in fault.message
+
+
 def test_a_replacement_character_in_the_file_is_no_label_and_no_id(
     send: Send, solve: Solve
 ) -> None:

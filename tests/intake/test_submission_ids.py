@@ -182,6 +182,8 @@ def test_a_cause_applies_to_more_than_half_of_the_ids(
         ("Sep-01", 9, "dates"),
         ("1.2E+15", 9, "rounded"),
         ("1E+3", 9, None),
+        ("9007199254740992.0", 9, "rounded"),
+        ("123456789012345.0", 9, None),
         ("12-March", 9, None),
     ],
 )
