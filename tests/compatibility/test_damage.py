@@ -17,7 +17,7 @@ DAMAGE = {
         ["12300000000000000017", "12300000000000000018", "b"],
         ["1.23E+19", "1.23E+19", "b"],
         "unknown id",
-        "rounded long numbers",
+        "long numbers were rounded",
     ),
     "zeros": (["001", "002", "003"], ["1", "2", "3"], "unknown id", "row numbers"),
     "formula": (["001", "012", "103"], ['="001"', '="012"', '="103"'], "unknown id", "formulas"),
