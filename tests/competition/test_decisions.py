@@ -92,6 +92,21 @@ def test_what_is_decided_or_does_not_exist_is_not_decided_again(scenario: Scenar
         assert len(competition.events()) == before
 
 
+def test_a_disqualified_team_that_is_renamed_is_reinstated(scenario: Scenario) -> None:
+    with scenario.create() as competition:
+        scenario.send(competition, ("a", 60))
+        competition.disqualify_team("a", "x")
+        competition.rename_team("a", "b")
+        competition.reinstate(team="b", reason="y")
+        assert competition.disqualified_teams() == {}
+        assert [row["team"] for row in competition.leaderboard()] == ["b"]
+        competition.disqualify_team("b", "z")
+        competition.rename_team("b", "c")
+        assert competition.disqualified_teams() == {"c": "z"}
+        competition.reinstate(team="a", reason="by its first name")
+        assert competition.disqualified() == {}
+
+
 @pytest.mark.slow
 def test_a_team_is_disqualified_and_reinstated_on_record(scenario: Scenario) -> None:
     def standing(competition: Competition) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -71,20 +71,26 @@ def _decided(events: Iterable[Event]) -> list[Event]:
     return [event for event in events if event.kind in _DECISIONS]
 
 
-def _disqualified_by(key: str, events: Iterable[Event]) -> dict[Any, str]:
-    """Return the values of a key of events that are disqualified and not reinstated."""
+def _disqualified_by(
+    key: str, events: Iterable[Event], current: Callable[[Any], Any] = lambda named: named
+) -> dict[Any, str]:
+    """Return the values of a key of events that are disqualified and not reinstated.
+
+    ``current`` returns what a value stands for now.
+    """
     reasons: dict[Any, str] = {}
     for event in sorted(events, key=lambda event: event.sequence):
         if key in event.payload:
-            reasons.pop(event.payload[key], None)
+            named = current(event.payload[key])
+            reasons.pop(named, None)
             if event.kind == "disqualification":
-                reasons[event.payload[key]] = event.payload["reason"]
+                reasons[named] = event.payload["reason"]
     return reasons
 
 
 def _disqualified_teams(events: Iterable[Event], teams: Teams) -> dict[str, str]:
-    reasons = _disqualified_by("team", events)
-    return {teams.current(name): reason for name, reason in reasons.items()}
+    # A team that was renamed since is reinstated under another name.
+    return _disqualified_by("team", events, teams.current)
 
 
 @dataclass(frozen=True, slots=True)
