@@ -157,6 +157,14 @@ def _numbers(n: int, m: int, *steps: int) -> tuple[Any, Any]:
     return RNG.normal(3, 1, (n, *steps)), RNG.normal(3, 1, (m, n, *steps))
 
 
+def test_a_class_without_rows_has_no_part_in_a_mean_over_the_classes() -> None:
+    """Losses ln 2 of the only row of a, and ln 4 of that of b, which counts twice; none is of c."""
+    metric = replace(METRICS["class_weighted_log_loss"], weights="b:2 c:5")
+    predictions = np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]])
+    score = metric.for_classes(("a", "b", "c")).score(np.array([0, 1]), predictions)
+    assert score == pytest.approx(np.log(2) * (1 + 2 * 2) / 3)
+
+
 def test_crps_of_three_samples_by_hand() -> None:
     """0, 4 and 8 are 8/3 from 4 on average. The three pairs differ by 4, 4 and 8, each twice:
     half of the mean over 9 pairs with themselves is 16/9, over the 6 others 16/6."""

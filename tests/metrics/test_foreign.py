@@ -18,6 +18,7 @@ from arena.errors import ArenaError, ScoringError, UsageError
 from arena.interfaces import Metric, MetricFamily, NeedsRowContext, PreparesSubmissions
 from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, RowContext
+from arena_metrics.foreign import family as families
 from arena_metrics.foreign.frames import Frames, as_frame
 from arena_metrics.foreign.lines import Lines
 from arena_metrics.foreign.mlebench import MLEBENCH
@@ -341,6 +342,33 @@ def test_a_settled_metric_means_the_same_everywhere(
         metrics.resolve(everywhere)
     plain = metrics.resolve(settled["plain:mae"])
     assert plain.score(TRUTH, SENT) == pytest.approx(mae(), rel=1e-12)
+
+
+def test_a_settled_metric_is_named_from_the_home_of_its_competition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "_try_import", lambda metric: None)
+    home = tmp_path / "c"
+    (home / "code").mkdir(parents=True)
+    for folder in (home / "code", tmp_path):
+        (folder / "own.py").write_text(
+            "def score(a, b, c): pass\ndef agreement(y_true, y_pred): pass\n"
+        )
+    (home / "competition.yaml").write_text("tasks: [{scoring_program: code}]")
+    (home / "code" / "metadata").write_text("command: python3 own.py")
+    monkeypatch.chdir(tmp_path)
+    for asked, parameters, settled in (
+        ("kaggle:c/code/own.py", {"time_limit": 9}, "kaggle:code/own.py(time_limit=9)"),
+        ("kaggle:own.py", {}, f"kaggle:{tmp_path}/own.py"),
+        (":c/code/own.py:agreement", {}, "code/own.py:agreement"),
+        (":c/code/own.py:agreement", {"folder": "c"}, "code/own.py:agreement(folder='.')"),
+        (":own:agreement", {"folder": "c/code"}, "own:agreement(folder=code)"),
+        (":own:agreement", {}, f"own:agreement(folder='{tmp_path}')"),
+        ("codabench:c", {}, "codabench:."),
+    ):
+        prefix, _, rest = asked.partition(":")
+        family = families.family_of(prefix).within(home)
+        assert family.settle(rest, parameters) == settled
 
 
 def test_kept_code_outlives_its_file(tmp_path: Path) -> None:

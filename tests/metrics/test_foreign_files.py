@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,34 @@ def test_a_class_of_evaluate_gets_columns_of_the_declared_types(
     assert scaled.score(truth, predictions) == expected / 2
 
 
+SEVERAL = """
+import datasets
+import evaluate
+
+class Several(evaluate.Metric):
+    def _info(self):
+        names = ("predictions", "bonus", "references", "points")
+        kinds = {name: datasets.Value("int64") for name in names}
+        return evaluate.MetricInfo(features=datasets.Features(kinds))
+
+    def _compute(self, predictions, bonus, references, points):
+        rows = zip(predictions, bonus, references, points)
+        return float(sum(a * (x == y) + b for x, b, y, a in rows))
+"""
+
+
+def test_several_columns_are_passed_by_their_names_to_a_class_of_evaluate(home: Path) -> None:
+    """Two rows: a match of 3 points with a bonus of 10, and no match with a bonus of 20."""
+    (home / "several.py").write_text(SEVERAL)
+    context = RowContext("id", IDS[:2], ("references", "points"), ("bonus", "predictions"))
+    metric: Any = PluginManager().metrics.resolve("hf:several.py")
+    truth, sent = (
+        np.array(rows, dtype=object)
+        for rows in ([["1", "3"], ["2", "5"]], [["10", "1"], ["20", "9"]])
+    )
+    assert metric.for_rows(context).score(truth, sent) == 33.0
+
+
 SPOILS = """
 import datasets
 import evaluate
@@ -389,6 +418,40 @@ def test_a_codabench_bundle_unpacks_archives_up_to_a_size(
     monkeypatch.setattr(codabench, "_MOST_BYTES", 6)
     with pytest.raises(ScoringError, match="unpacks to more than 2 GiB: send less"):
         metric.score(truth, zipped)
+
+
+def test_a_program_of_python_runs_in_this_process_and_any_other_in_its_own(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = SimpleNamespace(returncode=0, stderr="")
+    started: list[list[str]] = []
+
+    def start(words: list[str], **_: Any) -> Any:
+        started.append(words)
+        return ended
+
+    monkeypatch.setattr(codabench.subprocess, "run", start)
+    monkeypatch.setattr(
+        codabench.runpy, "run_path", lambda script, run_name: started.append(["here", *sys.argv])
+    )
+    run, (app, program) = codabench.CODABENCH.load(None), (home / "app", home / "program")  # type: ignore[misc, arg-type]
+    program.mkdir()
+    for command, words in {
+        "python3 score.py $input /app/output": [
+            "here", str(program / "score.py"), f"{app}/input", f"{app}/output",
+        ],
+        "python3.11 -m score $tmp": [sys.executable, "-m", "score", f"{app}/output"],
+        "python score": [sys.executable, "score"],
+        "python": [sys.executable],
+        "bash score.py": ["bash", "score.py"],
+        "./run.sh $hidden $predictions": ["./run.sh", f"{app}/input/ref", f"{app}/input/res"],
+    }.items():  # fmt: skip
+        run(app, program, command)
+        assert started.pop() == words
+    ended.returncode, ended.stderr = 3, "a" + "b" * 2000
+    with pytest.raises(RuntimeError) as failed:
+        run(app, program, "./run.sh")
+    assert str(failed.value) == f"./run.sh ended with 3: {'b' * 2000}"
 
 
 PHASES = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -97,11 +98,10 @@ def _combined(request: Request, sums: FloatArray) -> FloatArray:
     """
     source = replace(request.source, function=COMBINE)
     combined_scores = returned(request, source, lambda combine: combine(sums))
-    try:
+    scores = None
+    with contextlib.suppress(TypeError, ValueError):
         scores = np.asarray(combined_scores, dtype=np.float64)
-    except (TypeError, ValueError):
-        scores = np.empty(0)
-    if scores.shape != sums.shape[:-1]:
+    if scores is None or scores.shape != sums.shape[:-1]:
         raise MetricError(
             f"{COMBINE} of {request.source.shown} must return an array with a score for each row "
             "of sums: it gets many rows at once, and sums[..., 0] is the sum of the first count."
