@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.types import FloatArray, Vocabulary
 
@@ -35,6 +36,11 @@ class ScoreErrors:
     reasons: tuple[str | None, ...]
     """m sentences: why the interval of a submission is withheld; None: it is given."""
 
+    @property
+    def is_withheld(self) -> npt.NDArray[np.bool_]:
+        """``(m,)`` whether the interval of a submission is withheld."""
+        return np.array([reason is not None for reason in self.reasons])
+
     def ends(self, below: FloatArray, above: FloatArray) -> Ends:
         """Return the ends, in natural sign, with ``(m,)`` probabilities below and above them."""
         raise NotImplementedError
@@ -43,10 +49,6 @@ class ScoreErrors:
     def effective_units(self) -> FloatArray:
         """``(m,)`` numbers of normally distributed rows with equal information on the spread."""
         return self.degrees_of_freedom + 1
-
-    def why_none(self, submission: int) -> str | None:
-        """Return why the interval of a submission is withheld, in a sentence, or None."""
-        return self.reasons[submission]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

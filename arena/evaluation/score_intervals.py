@@ -199,7 +199,7 @@ def signed_interval_ends(
 def own_intervals(errors: ScoreErrors, level: float) -> Ends:
     """Return the ``(m,)`` ends of each score's interval, not corrected for multiplicity.
 
-    Both are NaN where :meth:`ScoreErrors.why_none` gives a reason.
+    Both are NaN where :attr:`ScoreErrors.reasons` has one.
 
     Raises
     ------
@@ -208,5 +208,5 @@ def own_intervals(errors: ScoreErrors, level: float) -> Ends:
     """
     check_level(level)
     low, high = interval_ends(errors, float(ndtri((1 + level) / 2)))
-    none = np.array([reason is not None for reason in errors.reasons])
+    none = errors.is_withheld
     return np.where(none, np.nan, low), np.where(none, np.nan, high)

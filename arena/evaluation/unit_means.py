@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.combination_parts import Part
 from arena.evaluation.combined_metric import CombinedMetric
 from arena.evaluation.mean_bounds import Units, both_bounds
 from arena.evaluation.row_weights import row_weights_of, weighted_row_metric
@@ -143,31 +144,14 @@ def errors_of_tasks(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
         scores = study.scores[start : start + len(block), np.newaxis]
         shifts, changes = np.zeros((len(block), sampling.n)), []
         for part, ends in zip(metric.parts, ranges, strict=True):
-            truth, of_rows = part.of_rows(study.truth), weighted_row_metric(part.metric)
-            clusters = None if study.clusters is None else part.of_rows(study.clusters)
-            part_sampling = SamplingUnits.of(len(truth), clusters, row_weights_of(part.metric))
-            rows: Any = of_rows or part.metric
-            values = rows.row_values(*read_only((truth, part.of_block(block))))
-            weights = (
-                np.ones(part_sampling.n)
-                if part_sampling.weights is None
-                else part_sampling.weights / part_sampling.weights.mean()
-            )
-            means = (values @ weights / part_sampling.n)[:, np.newaxis]
+            units, values, weights = _values_of_part(part, study, block)
+            means = (values @ weights / units.n)[:, np.newaxis]
             slope = part.weight if metric.combination.is_mean else part.weight * scores / means
-            per_row = (
-                slope * sampling.n / part_sampling.n * mean_correction(part_sampling.n, sampling.n)
-            )
-            shifts[:, slice(None) if part.rows is None else part.rows] += (
-                per_row * weights * (values - means)
-            )
-            changes.append(
-                slope
-                * sampling.n_units
-                / part_sampling.n_units
-                * part_sampling.another
-                * (ends - means)
-            )
+            per_row = slope * sampling.n / units.n * mean_correction(units.n, sampling.n)
+            rows = slice(None) if part.rows is None else part.rows
+            shifts[:, rows] += per_row * weights * (values - means)
+            per_unit = slope * sampling.n_units / units.n_units
+            changes.append(per_unit * units.another * (ends - means))
         of_tasks = np.reshape(changes, (n_tasks, -1, len(block), 2)).sum(axis=1)
         most = [of_tasks[..., 0].min(axis=0), of_tasks[..., 1].max(axis=0)]
         of_units = sampling.of_units(sampling.sums(shifts))
@@ -185,6 +169,19 @@ def errors_of_tasks(study: Study, sampling: SamplingUnits) -> UnitMeans | None:
         to_score=_same,
         words=study.words,
     )
+
+
+def _values_of_part(
+    part: Part, study: Study, block: npt.NDArray[Any]
+) -> tuple[SamplingUnits, FloatArray, FloatArray]:
+    """Return the units of a part, ``(k, n)`` values of its rows and their weights, of mean 1."""
+    truth = part.of_rows(study.truth)
+    clusters = None if study.clusters is None else part.of_rows(study.clusters)
+    units = SamplingUnits.of(len(truth), clusters, row_weights_of(part.metric))
+    metric: Any = weighted_row_metric(part.metric) or part.metric
+    values = metric.row_values(*read_only((truth, part.of_block(block))))
+    weights = np.ones(units.n) if units.weights is None else units.weights / units.weights.mean()
+    return units, values, weights
 
 
 def _range_of_mean(metric: Metric) -> tuple[float, float]:

@@ -205,7 +205,7 @@ def intervals_of_teams(
     of_ends = (flattering, other) if study.metric.greater_is_better else (other, flattering)
     low, high = interval_ends(errors, *of_ends)
     counting = study.candidates.counting
-    none = np.array([errors.why_none(int(position)) is not None for position in counting])
+    none = errors.is_withheld[counting]
     return np.where(none, np.nan, low[counting]), np.where(none, np.nan, high[counting])
 
 
@@ -289,7 +289,7 @@ def winners_of_places(
 
 
 def _why_withheld(errors: ScoreErrors, winner: int, *, endless: bool) -> str | None:
-    return errors.why_none(winner) or (_NO_END if endless else None)
+    return errors.reasons[winner] or (_NO_END if endless else None)
 
 
 def _counting(signed: FloatArray, teams: IntArray | None) -> IntArray:

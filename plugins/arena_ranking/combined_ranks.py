@@ -107,7 +107,7 @@ def bounds_of_part(part: Study, alpha: float, n_parts: int) -> tuple[FloatArray,
         float(-ndtri(alpha / (m * n_parts))),
         greater_is_better=part.metric.greater_is_better,
     )
-    none = np.array([errors.why_none(j) is not None for j in range(m)])
+    none = errors.is_withheld
     return np.where(none, -np.inf, low), np.where(none, np.inf, high)
 
 

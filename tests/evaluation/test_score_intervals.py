@@ -330,7 +330,7 @@ def test_a_loss_that_no_row_changes_has_no_interval(study_of):
     study = study_of(METRICS.resolve("mse"), np.zeros(30), np.ones((1, 30)))
     errors = score_errors(study)
     assert np.isnan(own_intervals(errors, 0.95)).all()
-    assert "No row changes" in errors.why_none(0)
+    assert "No row changes" in errors.reasons[0]
 
 
 def test_one_group_of_nearly_all_rows_is_no_sample(study_of):
@@ -338,7 +338,7 @@ def test_one_group_of_nearly_all_rows_is_no_sample(study_of):
     clusters = np.r_[np.zeros(90, int), 1 + np.arange(10) // 2]
     study = study_of(METRICS.resolve("mse"), np.zeros(100), rng.normal(size=(3, 100)),
                      clusters=clusters)  # fmt: skip
-    assert "worth only 1.2 of equal size, which is too few" in score_errors(study).why_none(0)
+    assert "worth only 1.2 of equal size, which is too few" in score_errors(study).reasons[0]
 
 
 def test_blocks_of_submissions_change_nothing(study_of, monkeypatch):
@@ -381,7 +381,7 @@ def test_too_few_cases_reach_to_the_end_of_the_range(study_of):
     assert (low[0], high[0]) == (0.0, 1.0)
     plain = score_errors(study_of(MedianOfCases("median", True), np.zeros(3), values))
     assert np.isnan(own_intervals(plain, 0.95)).all()
-    assert "too few rows" in plain.why_none(0)
+    assert "too few rows" in plain.reasons[0]
 
 
 def test_a_median_without_a_range_needs_six_cases(study_of):
@@ -390,7 +390,7 @@ def test_a_median_without_a_range_needs_six_cases(study_of):
     for n, ends in ((5, [np.nan, np.nan]), (6, [0.0, 5.0])):
         errors = score_errors(study_of(metric, np.zeros(n), np.arange(n * 1.0)[np.newaxis]))
         np.testing.assert_array_equal(np.ravel(own_intervals(errors, 0.95)), ends)
-        assert (errors.why_none(0) is None) == (n == 6)
+        assert (errors.reasons[0] is None) == (n == 6)
 
 
 def test_a_median_of_groups_counts_groups(study_of):
@@ -526,7 +526,7 @@ def test_the_limit_is_the_effective_number_of_the_rarest_class(weights, clusters
     ],
 )
 def test_few_effective_units_are_too_few_without_bounds(score_range, degrees, said):
-    reason = errors_of([2.0], 0.1, score_range, degrees).why_none(0)
+    reason = errors_of([2.0], 0.1, score_range, degrees).reasons[0]
     assert reason is None if said is None else said in reason
 
 
@@ -541,7 +541,7 @@ def test_a_score_that_no_row_changes_needs_both_bounds_and_their_rows():
         (LOSS, 30.0, False),
     ):
         errors = errors_of([0.5], np.nan, score_range, limit_units=limit)
-        assert (errors.why_none(0) is None) == is_given
+        assert (errors.reasons[0] is None) == is_given
         assert np.isfinite(interval_ends(errors, 1.96)).all() == is_given
 
 
@@ -675,4 +675,4 @@ def test_resamples_that_do_not_move_a_score_leave_it_without_an_error():
     resampled = np.stack([np.full(400, 0.4), np.random.default_rng(0).random(400)])
     statistics = errors_from_resamples(np.array([0.4, 0.5]), resampled, 50)
     assert np.isfinite(statistics.spread).tolist() == [False, True]
-    assert "No row changes" in statistics.why_none(0)
+    assert "No row changes" in statistics.reasons[0]
