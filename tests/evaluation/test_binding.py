@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arena_mechanisms
@@ -15,6 +16,7 @@ from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings
 from arena.errors import PluginError, UsageError
+from arena.evaluation.binding import part_of_context
 from arena.hookspecs import hookimpl
 from arena.interfaces import Metric
 from arena.plugin.manager import PluginManager
@@ -34,6 +36,33 @@ from arena_ranking.fingerprints import first_identical, row_fingerprints
 from program import run_here, write_csv
 
 IDS = [f"r{row:02d}" for row in range(60)]
+
+
+def test_the_context_of_some_rows_has_their_groups_and_tasks() -> None:
+    """Of the groups 0, 2, 2 and 1 those of the last three are renumbered from 0."""
+    context = RowContext(
+        "id",
+        pa.array([*"abcd"]),
+        ("y",),
+        ("y",),
+        clusters=np.array([0, 2, 2, 1]),
+        extra={"age": np.arange(4.0)},
+        tasks=np.array([0, 1, 0, 1]),
+        task_names=("s", "t"),
+    )
+    rows = np.array([1, 2, 3])
+    part, of_task = part_of_context(context, rows), part_of_context(context, rows, "t")
+    for one in (part, of_task):
+        assert one.ids.to_pylist() == ["b", "c", "d"]
+        assert one.extra["age"].tolist() == [1.0, 2.0, 3.0]
+        assert one.clusters is not None
+        assert one.clusters.tolist() == [1, 1, 0]
+    assert part.tasks is not None
+    assert (part.tasks.tolist(), part.task_names) == ([1, 0, 1], ("s", "t"))
+    assert of_task.tasks is not None
+    assert (of_task.tasks.tolist(), of_task.task_names) == ([0, 0, 0], ("t",))
+    bare = part_of_context(replace(context, clusters=None, tasks=None), rows)
+    assert (bare.clusters, bare.tasks) == (None, None)
 
 
 @dataclass(frozen=True)

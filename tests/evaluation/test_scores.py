@@ -24,7 +24,7 @@ from arena.evaluation.scores import (
     score_under_weights,
 )
 from arena.evaluation.shared_weights import derived_once, share_each_row, shared_weights
-from arena.evaluation.standard_errors import standard_error
+from arena.evaluation.standard_errors import standard_error, standard_error_of_mean
 from arena.interfaces import NeedsRowContext
 from counted_progress import CountedProgress
 from thinned import examples
@@ -300,6 +300,16 @@ def test_the_resamples_of_a_standard_error_depend_on_the_seed_and_the_prediction
     assert standard_error(BlackBoxRmse(), truth, pair, 7) == pytest.approx(expected, rel=1e-12)
     assert standard_error(BlackBoxRmse(), truth, pair, 8) != pytest.approx(expected)
     assert np.isnan(standard_error(BlackBoxRmse(), truth[:1], pair[:, :1], 7))
+
+
+@pytest.mark.parametrize("exponent", [0, 390, 399, 400, 401, 700, 1_000])
+def test_a_standard_error_is_in_proportion_to_values_of_any_size(exponent: int) -> None:
+    """The sum of squares of the largest is more than a float holds."""
+    values = np.array([1.0, -1.0, 3.0, 0.0] * 10)
+    scaled = standard_error_of_mean(values * 2.0**exponent)
+    assert scaled == standard_error_of_mean(values) * 2.0**exponent
+    spread = np.std(values, ddof=1) / np.sqrt(40)
+    assert standard_error_of_mean(values) == pytest.approx(spread)
 
 
 # -- several targets -----------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def found(values: Any, kind: PredictionKind, teams: Any = None) -> list[SimilarS
         (PredictionKind.SCORE, VALUES),
         (PredictionKind.CLASS_PROBABILITIES, np.stack([VALUES, -VALUES], axis=2)),
         (PredictionKind.LABEL, LABELS),
-        (PredictionKind.TEXT, LABELS.astype(str).astype(object)),
+        (PredictionKind.TEXT, np.char.add("class ", LABELS.astype(str)).astype(object)),
     ],
 )
 def test_of_every_kind(kind: PredictionKind, values: Any) -> None:
