@@ -205,6 +205,12 @@ def own_intervals(errors: ScoreErrors, level: float) -> Ends:
     ------
     UsageError
         If the level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> right = errors_of_means(np.array([[1.0] * 9 + [0.0]]), (0.0, 1.0))
+    >>> [float(end.round(4)[0]) for end in own_intervals(right, 0.95)]
+    [0.555, 0.9975]
     """
     check_level(level)
     low, high = interval_ends(errors, float(ndtri((1 + level) / 2)))

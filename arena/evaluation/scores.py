@@ -54,12 +54,23 @@ _ROUNDED_AT_ONCE = 16_384
 
 
 def is_black_box(metric: Metric) -> bool:
-    """Return whether a metric can only be called as a whole, once per submission and resample."""
+    """Return whether a metric can only be called as a whole, once per submission and resample.
+
+    >>> from arena.evaluation.case_metrics import MeanOfCases
+    >>> is_black_box(MeanOfCases("mean Dice", greater_is_better=True))
+    False
+    """
     return not isinstance(metric, HasResample | HasRowValues | ScoresTogether)
 
 
 def is_mean_of_rows(metric: Metric) -> TypeGuard[HasRowValues]:
-    """Return whether the score is the mean of the row values, and not another function of it."""
+    """Return whether the score is the mean of the row values, and not another function of it.
+
+    >>> from arena.evaluation.case_metrics import MeanOfCases, MedianOfCases
+    >>> metrics = MeanOfCases("mean Dice", True), MedianOfCases("median Dice", True)
+    >>> [is_mean_of_rows(metric) for metric in metrics]
+    [True, False]
+    """
     return isinstance(metric, HasRowValues) and bool((metric.from_mean(_PROBES) == _PROBES).all())
 
 
@@ -103,6 +114,17 @@ def score_under_weights(
     ------
     DrawnRowsError
         With ``must_take_rows``; other exceptions of the metric are not caught.
+
+    Examples
+    --------
+    All rows, and the second one three times:
+
+    >>> from arena.evaluation.case_metrics import MeanOfCases
+    >>> from arena.evaluation.predictions import ArrayPredictions
+    >>> values, metric = ArrayPredictions(np.array([[0.5, 1.0, 0.0]])), MeanOfCases("mean", True)
+    >>> weights = np.array([[1, 0], [1, 3], [1, 0]], dtype=np.uint8)
+    >>> score_under_weights(metric, np.zeros(3), values, weights).tolist()
+    [[0.5, 1.0]]
     """
     progress = progress or NoProgress()
     if isinstance(metric, ScoresTogether):
@@ -167,7 +189,10 @@ def _resample_task(
 def resample_block(
     metric: Metric, truth: npt.NDArray[Any], block: npt.NDArray[Any], weights: WeightArray
 ) -> FloatArray:
-    """Return ``(k, B)`` scores of a block of ``(k, n)`` or ``(k, n, n_columns)`` predictions."""
+    """Return ``(k, B)`` scores of a block of ``(k, n)`` or ``(k, n, n_columns)`` predictions.
+
+    They are not rounded; see :func:`score_under_weights`.
+    """
     truth, block = read_only((truth, block))
     if isinstance(metric, HasResample):
         return metric.resample(truth, block, weights)
@@ -240,6 +265,14 @@ def full_scores(
         Position and error of each submission that the metric rejects or fails on are appended; its
         score is NaN. None: the first such error is raised. The cause of an error that the metric
         did not raise on purpose is that error.
+
+    Examples
+    --------
+    >>> from arena.evaluation.case_metrics import MeanOfCases
+    >>> from arena.evaluation.predictions import ArrayPredictions
+    >>> values = ArrayPredictions(np.array([[0.5, 1.0], [0.0, 0.5]]))
+    >>> full_scores(MeanOfCases("mean Dice", True), np.zeros(2), values).tolist()
+    [0.75, 0.25]
     """
     if not is_black_box(metric):
         once = np.ones((len(truth), 1), dtype=np.uint8)
@@ -301,6 +334,11 @@ def influence_values(
 
     Those of a pointwise metric are its centred row values times the slope of ``from_mean`` (the
     delta method); ``row_values`` are these, if they are known. None: the metric is a black box.
+
+    >>> from arena.evaluation.case_metrics import MeanOfCases
+    >>> values = np.array([[0.5, 1.0, 0.0]])
+    >>> influence_values(MeanOfCases("mean Dice", True), np.zeros(3), values).round(6).tolist()
+    [[0.0, 0.5, -0.5]]
     """
     truth, block = read_only((truth, block))
     if isinstance(metric, HasInfluenceValues):

@@ -165,6 +165,16 @@ def best_score_interval(
 
     Arguments and exceptions are those of :func:`winner_intervals`, and ``may_be_first``: ``(m,)``,
     the winner included; None: the contenders.
+
+    Examples
+    --------
+    With few resamples by Bonferroni's correction, here of one submission: that of its own score.
+
+    >>> from arena.evaluation.score_intervals import errors_of_means
+    >>> right = errors_of_means(np.array([[1.0] * 9 + [0.0]]), (0.0, 1.0))
+    >>> best = best_score_interval(right, np.empty((1, 0)), greater_is_better=True, level=0.95)
+    >>> [round(end, 4) for end in best.ends], best.reason
+    ([0.555, 0.9975], None)
     """
     _, best = winners_of_places(
         errors,
@@ -221,7 +231,8 @@ def winners_of_places(
 ) -> tuple[list[WinnerIntervals], BestScoreInterval]:
     """Return :func:`winner_intervals` for several numbers of places, with shared computation.
 
-    With them comes :func:`best_score_interval`, if the first number is 1.
+    With them comes :func:`best_score_interval`, if the first number is 1. Raises what
+    :func:`winner_intervals` does.
     """
     check_level(level)
     if min(counts) < 1:

@@ -127,6 +127,11 @@ def prize_shares(ranks: IntArray, teams: Sequence[str]) -> FloatArray:
     -------
     ``(m,)``, summing to 1; sum over a team's submissions for the share of the team.
 
+    Raises
+    ------
+    UsageError
+        If there is not one team per submission.
+
     Examples
     --------
     >>> prize_shares(np.array([[1, 1], [1, 2], [1, 3]]), ["a", "b", "b"]).tolist()

@@ -59,6 +59,11 @@ def standard_errors_from_values(
     ``(m, m)`` in the units of the score, symmetric, 0 on the diagonal; all 0 if U < 2. Memory:
     this matrix and blocks of 256 rows of it, 80 MB for 3,000 submissions.
 
+    Raises
+    ------
+    UsageError
+        If the values are no matrix of finite numbers.
+
     Examples
     --------
     >>> rows = np.array([[1.0, 0, 1, 1], [0, 0, 1, 0]])
@@ -92,6 +97,11 @@ def standard_errors_from_resamples(resampled: FloatArray, *, workers: int = 1) -
     -------
     ``(m, m)`` as :func:`standard_errors_from_values`, with a relative error of about ``1 / sqrt(2
     B)``.
+
+    Raises
+    ------
+    UsageError
+        If the scores are no matrix of finite numbers, or there are fewer than two resamples.
 
     Examples
     --------
