@@ -75,6 +75,7 @@ def test_a_detection_of_a_crowd_counts_neither_as_correct_nor_as_wrong() -> None
     names = ("class", "xmin", "ymin", "xmax", "ymax", "iscrowd")
     context = RowContext("id", pa.array(["a"]), names, (*names[:-1], "score"))
     metric = MeanAveragePrecision().for_rows(context)
+    assert metric == MeanAveragePrecision()  # whatever the names of its columns are
     truth = [["cat", "cat"], ["0", "20"], ["0", "20"], ["10", "40"], ["10", "40"], ["0", "1"]]
     predictions = [
         ["cat", "cat"],

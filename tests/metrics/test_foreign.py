@@ -15,14 +15,22 @@ import pytest
 import sklearn.metrics as skm
 
 from arena.errors import ArenaError, ScoringError, UsageError
-from arena.interfaces import Metric, MetricFamily, NeedsRowContext, PreparesSubmissions
+from arena.interfaces import (
+    Metric,
+    MetricFamily,
+    NeedsRowContext,
+    PlainTable,
+    PreparesSubmissions,
+)
 from arena.plugin.manager import PluginManager
 from arena.types import PredictionKind, RowContext
+from arena_metrics.forecasts import SeveralNumbers
 from arena_metrics.foreign import family as families
 from arena_metrics.foreign.frames import Frames, as_frame
 from arena_metrics.foreign.lines import Lines
 from arena_metrics.foreign.mlebench import MLEBENCH
 from arena_metrics.foreign.source import Source
+from arena_metrics.modalities import ROW_SETS, WHOLE_FILE
 from kept import check_kept
 from refusals import refusal_of
 
@@ -270,6 +278,20 @@ def test_what_cannot_be_asked_for_is_said_at_once(
         assert metrics.resolve(f"kaggle:kaggle_fbeta.py({option})").name == "kaggle:kaggle_fbeta.py"
 
 
+def test_the_form_of_a_submission_follows_from_the_options(
+    metrics: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER)
+    for asked, modality in {
+        "kaggle:kaggle_fbeta.py": PlainTable(empty_cells=True),
+        "kaggle:kaggle_fbeta.py(rows=any)": ROW_SETS,
+        "plain:mae": PlainTable(empty_cells=False),
+        "evalai:evalai_metric.py(format=raw)": WHOLE_FILE,
+    }.items():
+        assert metrics.resolve(asked).modality == modality
+    assert (ROW_SETS.most_rows, SeveralNumbers().most_rows) == (10_000, 10_000)
+
+
 def test_a_metric_has_half_of_the_memory_if_that_is_known(
     metrics: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,9 +416,9 @@ def test_the_families_say_in_a_line_what_they_are(metrics: Any) -> None:
     }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ids", ["r{}", "{}", "{}.5", '"{},\n#'])
-@pytest.mark.parametrize("form", [(), (",", False, False), ("\t", True, True), (" ", False, True)])
+@pytest.mark.parametrize("form", [(), (" ", False, True), ("\t", True, True), (",", False, False)])
 @pytest.mark.parametrize("parts", [(), ("public", "private")])
 def test_joined_lines_are_those_of_a_frame(
     ids: str, form: tuple[Any, ...], parts: tuple[str, ...], tmp_path: Path
