@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arena.evaluation.shared_weights import derived_once
 from arena.types import FloatArray, IntArray, WeightArray
 from arena_metrics.kernels.text_cells import average_precisions, check_runs, overlaps
 from arena_metrics.ranks import sort_with_ties
@@ -43,7 +44,7 @@ def _strips(weights: WeightArray) -> Iterator[slice]:
 
 def _sorted(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the stable ascending order, and where each group of equal values begins."""
-    order, first = sort_with_ties(values)
+    order, first = derived_once(values, sort_with_ties)
     return order, np.flatnonzero(first)
 
 
