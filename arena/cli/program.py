@@ -15,12 +15,15 @@ def starts(*, alone: bool) -> None:
         leave_unused_out()
 
 
-def prepare_readers(workers: int = 1) -> None:
+def prepare_readers(workers: int = 1, *, reads_too: bool = True) -> None:
     """Start the processes for the first files, before this command reads a label.
 
     0 workers: one per processor. Only in a process that runs one command: another may hold labels.
+    ``reads_too``: this process reads files as well, and imports what each of them would import.
     """
     if _runs_one_command():
+        if reads_too:
+            import pyarrow.compute  # noqa: F401 - 20 ms
         from arena.intake import prepare_reader
 
         prepare_reader(workers or available_workers())

@@ -16,9 +16,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from arena.cli import interrupts
+from arena import intake
+from arena.cli import interrupts, program
 from arena.cli import main as main_module
 from arena.errors import InputError, PluginError, UsageError
 from arena.hookspecs import hookimpl
@@ -337,3 +339,20 @@ def test_a_full_disk_is_reported_when_the_rest_of_the_output_is_written(
         main_module.write_rest_of_stdout(end)
         codes.append(end.code)
     assert (codes, messages) == ([1, 3], ["No space left. Nothing more was written."])
+
+
+def test_readers_are_forked_with_what_a_process_that_reads_too_imports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forked: list[tuple[int, bool]] = []
+    monkeypatch.setattr(pa, "compute", import_module("pyarrow.compute"))
+    monkeypatch.delitem(sys.modules, "pyarrow.compute")
+    monkeypatch.setattr(program, "_commands", [True])
+    monkeypatch.setattr(
+        intake,
+        "prepare_reader",
+        lambda count: forked.append((count, "pyarrow.compute" in sys.modules)),
+    )
+    program.prepare_readers(3, reads_too=False)
+    program.prepare_readers(3)
+    assert forked == [(3, False), (3, True)]

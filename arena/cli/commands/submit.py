@@ -108,7 +108,7 @@ def submit(
         raise UsageError("--token-file needs --to, the address of the competition.")
     if team is None:
         raise UsageError("Name the team by --team, or a server by --to.")
-    prepare_readers()
+    prepare_readers(reads_too=False)
     with open_competition(directory, wait) as competition:
         if (
             competition.in_phase().settings.public.mechanism == "full"
