@@ -252,6 +252,59 @@ def test_a_class_of_evaluate_gets_columns_of_the_declared_types(
     assert scaled.score(truth, predictions) == expected / 2
 
 
+TYPED = """
+import evaluate
+from datasets import Array2D, Features, Sequence, Value
+
+class Typed(evaluate.Metric):
+    def _info(self):
+        return evaluate.MetricInfo(
+            features=Features({{"predictions": Value("string"), "references": {kind}}})
+        )
+
+    def _compute(self, predictions, references):
+        return float(repr(references) == {expected!r})
+"""
+CONVERTED = (
+    ("Value('int32')", "4.0", "[4]"),
+    ("Value('uint8')", "7", "[7]"),
+    ("Value('float32')", "0.1", "[0.10000000149011612]"),
+    ("Value('float')", "0.1", "[0.10000000149011612]"),
+    ("Value('float64')", "0.1", "[0.1]"),
+    ("Value('double')", "0.1", "[0.1]"),
+    ("Value('bool')", "True", "[True]"),
+    ("Value('bool')", "0", "[False]"),
+    ("Value()", "4.0", "['4.0']"),
+    ("Sequence(Value('string'))", '[1, "a"]', "[['1', 'a']]"),
+    ("[Value('int64')]", "[1, 2]", "[[1, 2]]"),
+    ("Sequence({'x': Value('int64')})", '{"x": [1, 2]}', "[{'x': [1, 2]}]"),
+    ("Sequence({'x': Value('int64')})", '[{"x": 1}]', "[[{'x': 1}]]"),
+    ("{'x': Value('int64')}", '{"x": 1, "y": 2}', "[{'x': 1}]"),
+    ("Array2D(shape=(1, 2), dtype='int64')", "[[1, 2]]", "[array([[1, 2]])]"),
+    ("Value('int64')", "4.5", None),
+    ("Value('int64')", "[1]", None),
+    ("Value('bool')", "yes", None),
+    ("Sequence(Value('int64'))", "1", None),
+    ("Sequence(Value('int64'))", "[[1]]", None),
+    ("Array2D(shape=(1, 2), dtype='int64')", "1", None),
+)
+"""A declared type, a cell, and what the class gets; None: the cell does not have the type."""
+
+
+def test_cells_are_converted_to_every_declared_type_or_refused(home: Path) -> None:
+    metrics: Any = PluginManager().metrics
+    context = RowContext("id", IDS[:1], ("y",), ("y",))
+    for number, (kind, cell, expected) in enumerate(CONVERTED):
+        (home / f"typed_{number}.py").write_text(TYPED.format(kind=kind, expected=expected))
+        metric = metrics.resolve(f"hf:typed_{number}.py").for_rows(context)
+        cells = np.array([cell], dtype=object), np.array(["x"], dtype=object)
+        if expected is None:
+            with pytest.raises(ScoringError, match="a cell does not have the declared type"):
+                metric.score(*cells)
+        else:
+            assert metric.score(*cells) == 1.0, (kind, cell)
+
+
 SEVERAL = """
 import datasets
 import evaluate
