@@ -449,9 +449,18 @@ def test_mle_bench_tells_the_direction_from_its_leaderboard_if_there_is_one(tmp_
 
     code, board = tmp_path / "grade.py", tmp_path / "leaderboard.csv"
     assert told(None) == told(code) == (None, "")
-    for scores, greater in (("0.9\n0.1", True), ("0.1\n0.9", False)):
+    for scores, greater in (
+        ("0.9\n0.5\n0.1", True), ("0.1\n0.9", False), ("0.5", True), ('0.1\n0.9\n""', False),
+    ):  # fmt: skip
         board.write_text(f"score\n{scores}\n")
         assert told(code) == (greater, "its leaderboard.csv")
-    board.write_text("version https://git-lfs.github.com/spec/v1\n")
-    assert told(code)[0] is None
-    assert "Git LFS" in told(code)[1]
+    for content in (
+        b"version https://git-lfs.github.com/spec/v1\nx\n",
+        b"",
+        b"score\n",
+        b"score\nx\n",
+    ):
+        board.write_bytes(content)
+        assert told(code) == (
+            None, "its leaderboard.csv cannot be read; is it a Git LFS pointer?"
+        )  # fmt: skip

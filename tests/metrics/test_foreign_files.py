@@ -143,6 +143,40 @@ def test_evalai_takes_a_script_of_three_arguments_and_splits_in_one_dict(
     assert bound("evalai:main.py").score(TRUTH, SENT) == 0.0
 
 
+def test_evalai_takes_a_list_of_splits_and_passes_metadata_where_they_are_wanted(
+    home: Path,
+) -> None:
+    three, no_splits = "annotations, submission, phase", " must return a dict with a list of splits"
+    metrics: Any = PluginManager().metrics
+    for number, (parameters, returned, expected) in enumerate(
+        (
+            (three, "{'result': [{'test': {'same': 2}}]}", 2.0),
+            (three, "[{'test': {'same': 2}}]", 2.0),
+            (three, "{'result': {'test': {'same': 2}}}", 2.0),
+            (three, "{'result': [{'test': {'same': len(phase)}}]}", 4.0),  # test
+            ("user_file, phase, annotations", "[{'test': {'same': len(phase)}}]", 4.0),
+            (
+                f"{three}, submission_metadata",
+                "[{'test': {'same': len(submission_metadata)}}]",
+                0.0,
+            ),
+            (f"{three}, **more", "[{'test': {'same': len(more)}}]", 1.0),
+            (three, "{'result': 3}", no_splits),
+            (three, "{'result': [3]}", no_splits),
+            (three, "{}", no_splits),
+            (three, "3", no_splits),
+        )
+    ):
+        name = f"evalai_{number}.py"
+        (home / name).write_text(f"def evaluate({parameters}):\n    return {returned}\n")
+        metric = metrics.resolve(f"evalai:{name}").for_rows(CONTEXT)
+        if isinstance(expected, float):
+            assert metric.score(TRUTH, SENT) == expected, (parameters, returned)
+        else:
+            with pytest.raises(ScoringError, match=f"evalai:{name}{expected} under 'result'"):
+                metric.score(TRUTH, SENT)
+
+
 def test_a_function_may_replace_the_folder_of_its_whole_files(home: Path) -> None:
     (home / "metric.py").write_text(
         "import shutil\n"
