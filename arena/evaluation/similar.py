@@ -86,11 +86,6 @@ def similar_submissions(
     submission by a quarter (and by 20 predictions). Independent models do not agree to the last
     digit, so this finds copies in which many rows were changed.
 
-    On 20 simulated boards of eight teams each (1,000 rows), a copy of the best team's probabilities
-    was named on 20, 20 and 20 boards if 1%, 5% and 18% of the rows were changed, on 20 with normal
-    noise of 0.1% of their standard deviation on every row, and on none with 1%; copied labels on
-    20, 5 and 0, since equal labels are no evidence. No other pair was named.
-
     Identity and the share that differs are computed from all rows; the share is estimated from
     hashes of 1,024 groups of cells, which works if fewer than about two cells per group differ.
     Differences of numbers are computed from 1,024 cells. Both numbers are 256 with more than 2,000

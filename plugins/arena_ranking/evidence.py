@@ -201,9 +201,7 @@ def _units_of_the_rarest_class(study: Study, clusters: IntArray | None, *, by_cl
 def _is_by_class(study: Study, values: FloatArray) -> bool:
     """Return whether the metric subtracts the class's mean, as a balanced accuracy and an AUC do.
 
-    Where a class has 4 of 200 rows, the possible winners of equal submissions by the balanced
-    accuracy held on .93 of 600 simulated boards at nominal .95 before its rows counted as the
-    units, and on .99 since.
+    The rows of the rarest class are then the units: the others tell nothing of its mean.
     """
     if isinstance(study.metric, HasRowValues):
         return False
