@@ -7,9 +7,12 @@ column of small integer weights: how often each row was drawn.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arena.errors import MetricError, UsageError
 from arena.types import IntArray, WeightArray
@@ -21,12 +24,15 @@ __all__ = ["Resamples", "draw_halves", "draw_resamples"]
 _MAX_REDRAWS = 1_000
 _RESAMPLES_PER_TASK = 64
 TASK_BYTES = 128 * 2**20
+"""Of the counts of clusters, which are held besides those of the rows."""
 _KEPT_DRAWS, _KEPT_BYTES = 4, 2**22
 """Most draws of all rows that are kept, as they are often drawn again, and most bytes of one."""
 _LARGEST_BLOCK = 2**16
 """Rows of a block: the row of a draw then fits into two bytes."""
-_ROWS_IN_CACHE = 1_024
-"""Weights are transposed so many rows at a time: whole columns do not fit the processor's cache."""
+_LINE_BYTES = 64
+"""Between columns: those a power of 2 apart would share few lines of a processor's cache."""
+_ROWS_CHECKED = 1_024
+"""Rows that are searched for all classes at a time: mostly the first ones hold them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +103,6 @@ def draw_resamples(
         groups = [np.flatnonzero(strata == code) for code in np.unique(strata)]
         if required is not None and np.array_equal(strata, required):
             required = None  # each class keeps its rows, so that none can be absent
-        if required is not None:
-            required = required[np.concatenate(groups)]
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
@@ -116,7 +120,9 @@ def _drawn_by(sampler: Sampler, resamples: int, *, workers: int) -> Resamples:
     n_rows = sampler.n_rows
     weights = np.empty((n_rows, resamples), dtype=np.uint8)
     # Several columns at once, so that each cache line of the array is written few times.
-    step = min(_RESAMPLES_PER_TASK, max(8, TASK_BYTES // n_rows))
+    step = -(-resamples // -(-resamples // _RESAMPLES_PER_TASK))
+    if sampler.clusters is not None:
+        step = min(step, max(8, TASK_BYTES // n_rows))
     tasks = ((weights[:, start : start + step], start) for start in range(0, resamples, step))
     return Resamples(weights, sum(run_tasks(sampler.fill, tasks, workers=workers)))
 
@@ -164,31 +170,29 @@ class Sampler:
     n_rows: int
     seed: int
     groups: list[IntArray] | None
-    """The rows of each stratum; None: all rows are one. Counts are in this order of the rows."""
     clusters: IntArray | None
     required: IntArray | None
-    """``(n,)`` codes, in the same order."""
     first: int
     """Which resample the first column is."""
 
     def fill(self, weights: WeightArray, start: int) -> int:
         """Fill columns from resample ``start`` on; return how many were redrawn."""
-        columns, redrawn = np.empty(weights.shape[::-1], dtype=np.uint8), 0
-        for b, column in enumerate(columns):
-            column[:], times = self.draw(self.first + start + b)
-            redrawn += times
-        order = None if self.groups is None else np.concatenate(self.groups)
-        for begin in range(0, self.n_rows, _ROWS_IN_CACHE):
-            part = slice(begin, begin + _ROWS_IN_CACHE)
-            weights[part if order is None else order[part]] = columns[:, part].T
-        return redrawn
+        numbers = range(self.first + start, self.first + start + weights.shape[1])
+        rngs = [
+            np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+            for number in numbers
+        ]
+        redraws = (
+            self.redraw(rngs[b], weights[:, b : b + 1])
+            for b in np.flatnonzero(~self.draw(rngs, weights))
+        )
+        return sum(redraws)
 
-    def draw(self, b: int) -> tuple[WeightArray, int]:
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(b,)))
-        for redrawn in range(_MAX_REDRAWS):
-            counts = self.counts(rng)
-            if counts is not None and self.complete(counts):
-                return counts, redrawn
+    def redraw(self, rng: np.random.Generator, weights: WeightArray) -> int:
+        """Draw ``(n, 1)`` weights until they are usable; return how often they were drawn."""
+        for redrawn in range(1, _MAX_REDRAWS):
+            if self.draw([rng], weights)[0]:
+                return redrawn
         raise MetricError(
             "The metric needs every class, but a class is so rare among the "
             f"{plural(self.n_rows, 'ranked row')} that {_MAX_REDRAWS:,} consecutive resamples "
@@ -196,35 +200,59 @@ class Sampler:
             "does not need every class."
         )
 
-    def counts(self, rng: np.random.Generator) -> WeightArray | None:
-        """Return how often each row is drawn; None if that does not fit into a byte."""
-        n = self.n_rows if self.clusters is None else int(self.clusters.max()) + 1
-        counts, start = np.zeros(n, dtype=np.uint8), 0
-        for size in (n,) if self.groups is None else map(len, self.groups):
-            _count_draws(rng, counts[start : start + size])
-            start += size
-        if int(counts.sum(dtype=np.int64)) != n:  # a byte that overflows lacks 256
-            return None
-        return counts if self.clusters is None else counts[self.clusters]
+    def draw(
+        self, rngs: Sequence[np.random.Generator], weights: WeightArray
+    ) -> npt.NDArray[np.bool_]:
+        """Draw a column by each generator; return which fit into bytes and lack no class."""
+        if self.clusters is not None:
+            of_clusters = np.empty((int(self.clusters.max()) + 1, len(rngs)), dtype=np.uint8)
+            usable = _draw_counts(rngs, of_clusters, slice(len(of_clusters)))
+            for start in range(0, self.n_rows, _LARGEST_BLOCK):
+                part = slice(start, start + _LARGEST_BLOCK)
+                weights[part] = of_clusters[self.clusters[part]]
+        else:
+            usable = np.ones(len(rngs), dtype=np.bool_)
+            groups: Sequence[IntArray | slice] = self.groups or [slice(self.n_rows)]
+            for rows in groups:
+                usable &= _draw_counts(rngs, weights, rows)
+        return usable if self.required is None else usable & _all_drawn(self.required, weights)
 
-    def complete(self, counts: WeightArray) -> bool:
-        if self.required is None:
-            return True
-        return bool((np.bincount(self.required, weights=counts) > 0).all())
 
-
-def _count_draws(rng: np.random.Generator, counts: WeightArray) -> None:
-    """Draw n of n with replacement, and add to the count of each.
+def _draw_counts(
+    rngs: Sequence[np.random.Generator], weights: WeightArray, rows: IntArray | slice
+) -> npt.NDArray[np.bool_]:
+    """Draw n of n rows by each generator, with replacement, and count each in a byte.
 
     Of many, first the number of draws from each block of neighbours is drawn, then these: the draws
-    and the counts of a block fit into a processor's cache.
+    and the counts of a block fit into a processor's cache. Returns whose counts fit into bytes.
     """
-    n = len(counts)
-    if n <= _LARGEST_BLOCK:
-        np.add.at(counts, rng.integers(0, n, n), np.uint8(1))
-        return
-    blocks = [counts[start : start + _LARGEST_BLOCK] for start in range(0, n, _LARGEST_BLOCK)]
-    sizes = np.array([len(block) for block in blocks])
-    for block, draws in zip(blocks, rng.multinomial(n, sizes / n), strict=True):
-        places = rng.integers(0, len(block), draws, dtype=np.uint16)
-        np.add.at(block, places, np.uint8(1))
+    n = rows.stop if isinstance(rows, slice) else len(rows)
+    starts = range(0, n, _LARGEST_BLOCK)
+    sizes = np.diff([*starts, n])
+    many = len(starts) > 1
+    dtype: Any = np.uint16 if many else np.int64
+    n_draws = np.array([rng.multinomial(n, sizes / n) if many else [n] for rng in rngs])
+    n_counted = np.zeros(len(rngs), dtype=np.int64)
+    lines = np.empty((len(rngs), sizes[0] + _LINE_BYTES), dtype=np.uint8)
+    for start, size, of_block in zip(starts, sizes, n_draws.T, strict=True):
+        counts = lines[:, :size]
+        counts[:] = 0
+        for rng, column, draws in zip(rngs, counts, of_block, strict=True):
+            np.add.at(column, rng.integers(0, size, draws, dtype=dtype), np.uint8(1))
+        n_counted += counts.sum(axis=1, dtype=np.uint32)
+        block = slice(start, start + size)
+        weights[block if isinstance(rows, slice) else rows[block]] = counts.T
+    return np.asarray(n_counted == n)  # a byte that overflows lacks 256
+
+
+def _all_drawn(codes: IntArray, weights: WeightArray) -> npt.NDArray[np.bool_]:
+    """Return ``(B,)``: whether each code 0 … k-1 occurs among the drawn rows."""
+    drawn = np.zeros((int(codes.max()) + 1, weights.shape[1]), dtype=np.bool_)
+    for start in range(0, len(codes), _ROWS_CHECKED):
+        part = slice(start, start + _ROWS_CHECKED)
+        order = np.argsort(codes[part], kind="stable")
+        occurring, first = np.unique(codes[part][order], return_index=True)
+        drawn[occurring] |= np.logical_or.reduceat(weights[part][order], first, axis=0)
+        if drawn.all():
+            break
+    return np.asarray(drawn.all(axis=0))

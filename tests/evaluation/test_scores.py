@@ -115,19 +115,28 @@ def test_a_row_is_drawn_at_most_as_often_as_a_byte_counts(unit: str) -> None:
     )
     for times_of_the_first, fits in ((255, True), (256, False), (300, False)):
 
-        def integers(low: int, n_units: int, size: int, times: int = times_of_the_first) -> Any:
+        def integers(
+            low: int, n_units: int, size: int, times: int = times_of_the_first, **_dtype: Any
+        ) -> Any:
             return np.maximum(np.arange(low, size) - times + 1, 0) % n_units
 
-        counts = sampler.counts(SimpleNamespace(integers=integers))  # type: ignore[arg-type]
-        assert (counts is not None) == fits
-        if counts is not None:
+        weights = np.empty((n_rows, 1), dtype=np.uint8)
+        rng: Any = SimpleNamespace(integers=integers)
+        assert sampler.draw([rng], weights).tolist() == [fits]
+        counts = weights[:, 0]
+        if fits:
             assert counts[0] == times_of_the_first
             assert counts[: n - times_of_the_first + 1].sum() == n
 
 
 def test_a_resample_that_does_not_fit_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = iter([None, None, np.array([0, 255], dtype=np.uint8)])
-    monkeypatch.setattr(bootstrap.Sampler, "counts", lambda *_: next(counts))
+    usable = iter([False, False, True])
+
+    def draw(_sampler: Any, _rngs: Any, weights: Any) -> Any:
+        weights[:] = [[0], [255]]
+        return np.array([next(usable)])
+
+    monkeypatch.setattr(bootstrap.Sampler, "draw", draw)
     monkeypatch.setattr(bootstrap, "_KEPT_BYTES", 0)
     resamples = draw_resamples(2, 1, seed=0)
     assert (resamples.weights.tolist(), resamples.redrawn) == ([[0], [255]], 2)
@@ -165,8 +174,10 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     for first, count in ((0, 7), (1, 7), (33, 7)):
         part = draw_resamples(30, count, seed=3, first=first).weights
         assert (part == whole[:, first : first + count]).all()
+    groups = {"clusters": np.arange(30)}
+    assert (draw_resamples(30, 40, seed=3, **groups).weights == whole).all()
     monkeypatch.setattr(bootstrap, "TASK_BYTES", 300)  # ten resamples at a time
-    assert (draw_resamples(30, 40, seed=3, workers=2).weights == whole).all()
+    assert (draw_resamples(30, 40, seed=3, workers=2, **groups).weights == whole).all()
 
 
 def test_changed_weights_do_not_change_later_draws() -> None:
