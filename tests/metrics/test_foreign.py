@@ -393,6 +393,26 @@ def test_a_settled_metric_is_named_from_the_home_of_its_competition(
         assert family.settle(rest, parameters) == settled
 
 
+def test_code_runs_as_it_is_written_and_its_last_line_is_named(tmp_path: Path) -> None:
+    """Annotations stay what they are, although arena's own modules keep them as texts."""
+    path = tmp_path / "metric.py"
+    path.write_text(
+        "def score(a: int, b, c):\n"
+        "    assert score.__annotations__ == {'a': int}\n"
+        "    return divided(1.0, len(a) - 3)\n\n"
+        "def divided(one, other):\n"
+        "    return one / other\n"
+    )
+    metric: Any = PluginManager().metrics.resolve(f"kaggle:{path}")
+    assert metric.score(text([0] * 5), text([0] * 5)) == 0.5
+    with pytest.raises(ScoringError) as refused:
+        metric.score(text([0] * 3), text([0] * 3))
+    assert str(refused.value) == (
+        f"kaggle:metric.py failed with ZeroDivisionError at {path}, line 6; --verbose shows the "
+        "traceback."
+    )
+
+
 def test_kept_code_outlives_its_file(tmp_path: Path) -> None:
     metrics: Any = PluginManager().metrics
     path = tmp_path / "metric.py"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena.errors import ArenaError, MetricError
+from arena.errors import ArenaError, MetricError, ScoringError
 from arena.evaluation.case_counts import MetricOfCounts
 from arena.intake.whole_file import cell_of_file
 from arena.interfaces import CountsCases, Metric
@@ -80,6 +80,22 @@ def test_combine_must_take_many_sums_at_once(tmp_path: Path, returned: str) -> N
     metric: Metric = scorer(tmp_path, "", returned)
     with pytest.raises(MetricError, match=r"scorer.py must return .* a score for each row of sums"):
         metric.score(TRUTH, SENT[0])
+
+
+def test_counts_are_numbers_with_a_row_for_each_case(tmp_path: Path) -> None:
+    path = tmp_path / "scorer.py"
+    for returned in ("None", "'x'", "[['x']]", "[1, 2]", "[[]]", "[[float('nan')]]", "{}"):
+        path.write_text(
+            f"def case_statistics(gold, submission):\n    return {returned}\n"
+            "def combine(sums):\n    return sums[..., 0]\n"
+        )
+        metric: Any = PluginManager().metrics.resolve(f"{path}:case_statistics")
+        with pytest.raises(ScoringError) as refused:
+            metric.score(TRUTH, SENT[0])
+        assert str(refused.value) == (
+            "scorer.py:case_statistics must return an array of finite numbers with a row for each "
+            "case and a column for each count."
+        )
 
 
 MISBEHAVES = {

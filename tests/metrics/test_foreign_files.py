@@ -315,6 +315,8 @@ CONVERTED = (
     ("Sequence({'x': Value('int64')})", '[{"x": 1}]', "[[{'x': 1}]]"),
     ("{'x': Value('int64')}", '{"x": 1, "y": 2}', "[{'x': 1}]"),
     ("Array2D(shape=(1, 2), dtype='int64')", "[[1, 2]]", "[array([[1, 2]])]"),
+    ("Array2D((1, 2), 'float32')", "[[1, 2]]", "[array([[1., 2.]], dtype=float32)]"),
+    ("Array2D((1, 2))", "[[1, 2]]", "[array([[1, 2]])]"),
     ("Value('int64')", "4.5", None),
     ("Value('int64')", "[1]", None),
     ("Value('bool')", "yes", None),

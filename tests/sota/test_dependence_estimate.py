@@ -304,6 +304,12 @@ def test_sections_and_charts():
     assert not first.public
     names = [chart.name for chart in first.charts]
     assert names == ["scores-and-worth", "another-board", "best-score-by-luck"]
+    labels = first.charts[0].specification["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert labels == [  # the best estimate is not marked
+        "scores on the leaderboard",
+        "estimated true performances",
+        "best score on the leaderboard",
+    ]
     assert list(provide_report_sections(SimpleNamespace(findings=()))) == []
     estimate = finding.details.estimate
     few = estimate.observed[:10]

@@ -74,11 +74,10 @@ class _CountingScorer(Scorer):
         """
         call = partial(self.call, weight=weight)
         counted = returned(self.request, self.request.source, call)
-        try:
+        counts = None
+        with contextlib.suppress(TypeError, ValueError):
             counts = np.asarray(counted, dtype=np.float64)
-        except (TypeError, ValueError):
-            counts = np.empty(0)
-        if counts.ndim != 2 or not counts.size or not np.isfinite(counts).all():
+        if counts is None or counts.ndim != 2 or not counts.size or not np.isfinite(counts).all():
             raise failed(
                 f"{self.request.name} must return an array of finite numbers with a row for each "
                 "case and a column for each count."
