@@ -194,8 +194,8 @@ def changed_tables(cursor: duckdb.DuckDBPyConnection) -> list[str]:
         for table, rows in _NEW_ROWS.items()
         if execute(
             cursor,
-            f"(FROM {table} EXCEPT ALL ({rows})) UNION ALL "
-            f"(({rows}) EXCEPT ALL FROM {table}) LIMIT 1",
+            f"SELECT * EXCLUDE (n) FROM (SELECT *, 1 AS n FROM {table} UNION ALL "  # noqa: S608
+            f"SELECT *, -1 FROM ({rows})) GROUP BY ALL HAVING sum(n) <> 0 LIMIT 1",
             _ALL,
         ).fetchall()
     ]

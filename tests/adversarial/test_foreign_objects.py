@@ -96,6 +96,14 @@ def test_each_object_that_arena_did_not_make_is_refused_on_opening(copied: Path,
         Store.open(copied, create=False, read_only=len(kind) % 2 == 0)
 
 
+def test_the_audit_compares_the_tables_again(copied: Path) -> None:
+    with Store.open(copied, create=False) as store:
+        for statement in ADDED["default"]:
+            store.database._connection.execute(statement)
+        (problem,) = store.audit()
+        assert problem == "The column team_counts.sent of the database was changed."
+
+
 def test_the_log_is_read_too(copied: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(copied)) as connection:
         connection.execute("CREATE MACRO other(x) AS x")

@@ -325,15 +325,23 @@ def measure(name: str, *, submissions: int, resamples: int, workers: int) -> dic
     }
 
 
-def case(name: str, repeats: int, options: Sequence[str]) -> dict[str, Any]:
-    """Measure a metric again and again, each time in a new process."""
-    command = [sys.executable, __file__, "--case", name, *options]
+def least_costs(
+    names: Sequence[str], repeats: int, options: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Measure metrics again and again, each time in a new process."""
+    command = [sys.executable, __file__, *options]
+    for name in names:
+        command += ["--case", name]
     runs = []
     for _ in range(repeats):
         called = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         runs.append(json.loads(called.stdout.splitlines()[-1]))
-    least = {key: min(run[key] for run in runs) for key in runs[0]}
-    return {**least, "ratio": round(least["arena_milliseconds"] / least["loop_milliseconds"], 3)}
+    costs: dict[str, dict[str, Any]] = {}
+    for name in names:
+        least = {key: min(run[name][key] for run in runs) for key in runs[0][name]}
+        ratio = least["arena_milliseconds"] / least["loop_milliseconds"]
+        costs[name] = {**least, "ratio": round(ratio, 3)}
+    return costs
 
 
 def calls_without_intervals(n_submissions: int) -> dict[str, float]:
@@ -386,17 +394,22 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=2, help="the least time counts")
     parser.add_argument("--workers", type=int, default=available_workers())
-    parser.add_argument("--case", choices=CASES, help="measure only this, once")
+    parser.add_argument(
+        "--together", action="store_true", help="all metrics in one process, as a trial"
+    )
+    parser.add_argument("--case", choices=CASES, action="append", help="measure only these, once")
     options = parser.parse_args()
     resamples = max(2, round(RESAMPLES * options.scale))
     if options.case:
         size = {"submissions": options.submissions, "resamples": resamples}
-        print(json.dumps(measure(options.case, **size, workers=options.workers)))
+        costs = {name: measure(name, **size, workers=options.workers) for name in options.case}
+        print(json.dumps(costs))
         return
-    cases = {}
-    for name in CASES:
-        cases[name] = case(name, options.repeats, sys.argv[1:])
-        print(f"{name}: {cases[name]}")
+    cases: dict[str, dict[str, Any]] = {}
+    for names in [tuple(CASES)] if options.together else [(name,) for name in CASES]:
+        costs = least_costs(names, options.repeats, sys.argv[1:])
+        print(costs)
+        cases |= costs
     result = {
         "benchmark": "foreign",
         "submissions": options.submissions,
