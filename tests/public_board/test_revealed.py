@@ -66,6 +66,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 MEASURABLE = [entry.name for entry in MANAGER.metrics if is_measurable(entry.item)]
 
 
+@pytest.mark.usefixtures("measured_once")
 @pytest.mark.parametrize(
     "name",
     [
@@ -78,7 +79,7 @@ def test_the_default_reveals_no_row(name: str) -> None:
     solution = _solution(metric)
     mechanism = default_mechanism(metric, solution, MANAGER)
     assert mechanism.startswith("ladder-free")
-    revealed = revealed_by_one(metric, mechanism, solution, MANAGER)
+    revealed = advice.revealed_by_one(metric, mechanism, solution, MANAGER)
     assert revealed is not None
     assert revealed.shown_rows == 0, mechanism
     settings = Settings.of(metric=name, mechanism=mechanism)
@@ -321,6 +322,7 @@ def test_several_teams_of_one_person_average_noise(teams: int, scope: Scope, mos
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("measured_once")
 def test_an_open_board_is_not_called_ready_where_teams_average_noise() -> None:
     solution = _solution(MANAGER.metrics.resolve("log_loss"))
     public = {"mechanism": "ladder-free(clip=2.8, noise=2)"}
