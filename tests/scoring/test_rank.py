@@ -260,7 +260,7 @@ def test_pass_at_k_is_the_chance_that_one_of_k_answers_is_right() -> None:
         ("b", "2", [1, 0, 1]),
     )
     table = answers_to(*rows)
-    for k, expected in ((1, (1 / 2, 1 / 3)), (2, (5 / 6, 1 / 2)), (3, (1.0, 1 / 2))):
+    for k, expected in ((1, (1 / 2, 1 / 3)), (2, (5 / 6, 1 / 2))):
         result = rank(table, greater_is_better=True, aggregate=f"pass@{k}")
         assert scores_of(result) == pytest.approx(dict(zip("ab", expected, strict=True)))
         assert result.metric == f"pass@{k} of value"

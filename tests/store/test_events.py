@@ -76,28 +76,25 @@ def test_submissions_that_the_journal_lacks_are_counted(store: Store, database: 
     assert store.journal_faults() == ("damaged lines: 1",)
 
 
-def test_an_event_that_the_database_lacks_is_a_loss(recorded: Store, database: Path) -> None:
-    assert recorded.database.journal is not None
-    recorded.database.journal.append([], [event_of(9, "note", {})])
-    recorded.close()
+def test_an_event_that_the_database_lacks_is_a_loss(store: Store, database: Path) -> None:
+    assert store.database.journal is not None
+    store.database.journal.append([], [event_of(9, "note", {})])
+    store.close()
     with pytest.raises(LossError, match="event 9 of its record"):
         Store.open(database)
 
 
-def test_a_repair_begins_a_new_journal(tmp_path: Path) -> None:
-    """Of four events the first two are not in the journal, which a repair as the third explains."""
-    for name, kinds, faults in (
-        ("a", ("note", "note", "repair", "note"), ()),
-        ("b", ("note", "repair", "note", "note"), ("events before its first: 2",)),
-    ):
-        with Store.open(tmp_path / f"{name}.duckdb") as store:
-            for kind in kinds:
-                with store.transaction() as transaction:
-                    transaction.append_event(kind, "host", {}, TIME)
-            journal = tmp_path / f"{name}.duckdb.journal"
-            heading, _, _, *lines = journal.read_bytes().splitlines(keepends=True)
-            journal.write_bytes(b"".join([heading, *lines]))
-            assert store.journal_faults() == faults
+def test_a_repair_begins_a_new_journal(store: Store, database: Path) -> None:
+    """Events before the first one of a journal are missing, but where that is a repair."""
+    for kind in ("note", "repair", "note", "repair", "note"):
+        with store.transaction() as transaction:
+            transaction.append_event(kind, "host", {}, TIME)
+    journal = database.with_name(f"{database.name}.journal")
+    heading, *lines = journal.read_bytes().splitlines(keepends=True)
+    for first, n_missing in ((1, 0), (2, 0), (3, 2), (4, 0), (5, 4)):
+        journal.write_bytes(b"".join([heading, *lines[first - 1 :]]))
+        faults = (f"events before its first: {n_missing}",) if n_missing else ()
+        assert store.journal_faults() == faults
 
 
 def test_the_audit_follows_counts_from_what_an_upgrade_recorded_first(store: Store) -> None:
