@@ -55,6 +55,7 @@ def draw_resamples(
     required: IntArray | None = None,
     first: int = 0,
     workers: int = 1,
+    memory: WeightArray | None = None,
 ) -> Resamples:
     """Draw ``resamples`` bootstrap samples of the rows, with replacement.
 
@@ -77,6 +78,9 @@ def draw_resamples(
         ``(n,)`` codes 0 … k-1; a resample in which a code does not occur is redrawn and counted.
     first
         Draws the resamples ``first`` to ``first + resamples - 1``, for those who draw in parts.
+    memory
+        The weights of an earlier part, at least as many, that are no longer needed: they are
+        overwritten, as fresh memory takes the system as long as a third of the drawing.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def draw_resamples(
     sampler = Sampler(
         n_rows, seed, groups=groups, clusters=clusters, required=required, first=first
     )
-    return _drawn_by(sampler, resamples, workers=workers)
+    return _drawn_by(sampler, resamples, workers=workers, memory=memory)
 
 
 @functools.lru_cache(maxsize=_KEPT_DRAWS)
@@ -116,9 +120,12 @@ def _draw_plain(n_rows: int, resamples: int, *, seed: int, first: int, workers: 
     return _drawn_by(sampler, resamples, workers=workers)
 
 
-def _drawn_by(sampler: Sampler, resamples: int, *, workers: int) -> Resamples:
+def _drawn_by(
+    sampler: Sampler, resamples: int, *, workers: int, memory: WeightArray | None = None
+) -> Resamples:
     n_rows = sampler.n_rows
-    weights = np.empty((n_rows, resamples), dtype=np.uint8)
+    cells = np.empty(n_rows * resamples, dtype=np.uint8) if memory is None else memory.reshape(-1)
+    weights = cells[: n_rows * resamples].reshape(n_rows, resamples)
     # Several columns at once, so that each cache line of the array is written few times.
     step = -(-resamples // -(-resamples // _RESAMPLES_PER_TASK))
     if sampler.clusters is not None:

@@ -378,6 +378,7 @@ def _bootstrap(
     In the middle are the weights, if the metric can only be called as a whole.
     """
     blocks, redrawn = [], 0
+    weights: WeightArray | None = None
     for part in _parts(metric, len(rows.truth), settings.resamples):
         resamples = draw_resamples(
             len(rows.truth),
@@ -388,6 +389,7 @@ def _bootstrap(
             required=_required(metric, rows),
             first=part.start,
             workers=settings.n_workers,
+            memory=weights,
         )
         redrawn += resamples.redrawn
         weights, workers = resamples.weights, settings.n_workers

@@ -178,6 +178,11 @@ def test_resamples_may_be_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (draw_resamples(30, 40, seed=3, **groups).weights == whole).all()
     monkeypatch.setattr(bootstrap, "TASK_BYTES", 300)  # ten resamples at a time
     assert (draw_resamples(30, 40, seed=3, workers=2, **groups).weights == whole).all()
+    monkeypatch.setattr(bootstrap, "_KEPT_BYTES", 0)
+    memory = whole.copy()
+    part = draw_resamples(30, 7, seed=3, first=33, memory=memory).weights
+    assert np.shares_memory(part, memory)
+    assert (part == whole[:, 33:]).all()
 
 
 def test_changed_weights_do_not_change_later_draws() -> None:
