@@ -313,7 +313,10 @@ def _require_submission(state: CompetitionState, submission: int) -> None:
 def _require_participant(state: CompetitionState, name: str) -> str:
     team = _require_team(state, name)
     if team in state.settings.competition.baselines:
-        raise UsageError(f"{name!r} is a baseline of competition.toml: change its name there.")
+        raise UsageError(
+            f"{name!r} is a baseline of {CONFIG_NAME} and keeps its name and its files. For "
+            f"another baseline, submit a file under a new name, and set that name there."
+        )
     return team
 
 

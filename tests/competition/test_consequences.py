@@ -52,6 +52,18 @@ def test_changed_settings_say_what_they_mark(published: Scenario) -> None:
             assert said == (expected if "level" in keys else [])
 
 
+def test_a_baseline_that_becomes_a_team_is_named(published: Scenario) -> None:
+    notes = []
+    for baseline in ("a", "other", "other"):
+        published.configure(**SETTINGS, baseline=baseline)
+        with published.reopen() as competition:
+            notes += [note for note in competition.notes if "baseline" in note]
+    assert notes == [
+        "'a' is no baseline any more: it is ranked as a team from now on.",
+        "The baseline 'other' has sent no file yet: submit one under this name.",
+    ]
+
+
 def test_a_rescore_without_a_change_marks_nothing(published: Scenario) -> None:
     with published.reopen() as competition:
         board = competition.final_result()

@@ -82,6 +82,7 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
         )
     check_changed_phases(store, stored, new_settings, manager)
     settings, notes, changes = _adopt(stored, new_settings)
+    notes += _changed_baselines(store, stored.competition.baselines, baselines)
     check_changed_metrics(store, manager, settings, stored)
     later = with_metrics_of(new_settings, settings)  # which applies after a rescore
     if later != settings:
@@ -90,6 +91,21 @@ def _propose(store: Store, manager: PluginManager, new_settings: Settings) -> _P
     return _Proposal(
         stored, settings, notes=tuple(notes), changes=tuple(changes), remarks=tuple(remarks)
     )
+
+
+def _changed_baselines(
+    store: Store, before: Collection[str], after: Collection[str]
+) -> Iterator[str]:
+    """Yield notes on baselines that become participants, and on new ones without a file."""
+    if set(before) == set(after):
+        return
+    stored = store.teams()
+    for name in before:
+        if name not in after and name in stored:
+            yield f"{name!r} is no baseline any more: it is ranked as a team from now on."
+    for name in after:
+        if name not in before and name not in stored:
+            yield f"The baseline {name!r} has sent no file yet: submit one under this name."
 
 
 def _review(store: Store, manager: PluginManager, settings: Settings) -> list[str]:
