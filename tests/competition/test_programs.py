@@ -205,6 +205,8 @@ def test_a_team_whose_only_program_waits_is_merged_and_keeps_its_name(
         )
         competition.process([merge], seconds=60.0)
         assert [event.payload["to"] for event in competition.events("team merged")] == ["bees"]
+        with pytest.raises(UsageError, match="2 programs wait .* the first one of bees"):
+            competition.finalize()
 
 
 @pytest.mark.slow

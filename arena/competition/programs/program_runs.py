@@ -185,9 +185,10 @@ def require_no_waiting(state: CompetitionState) -> None:
         return
     left = [program for program in waiting(state) if state.phase in (None, program.phase)]
     if left:
+        first = state.ledger.teams().current(left[0].team)
         raise UsageError(
             f"{plural(len(left), 'program', 'wait')} for a run on "
-            f"the hidden inputs, the first one of {left[0].team}: run arena programs run, or start "
+            f"the hidden inputs, the first one of {first}: run arena programs run, or start "
             f"a runner."
         )
 
