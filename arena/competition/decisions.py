@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from arena.competition.boards.consequences import Consequences, newly_marked
+from arena.competition.boards.consequences import Consequences, changed_marks
 from arena.competition.record.admission import ADMISSION, EXEMPTED, PAUSED, RESUMED, Admission
 from arena.competition.record.answers import ANSWERED
 from arena.competition.record.final_selection import check_choice
@@ -68,7 +68,7 @@ def consequences_of(state: CompetitionState, kind: str, payload: Mapping[str, An
         sections = public_sections(state.with_phases).values()
         per_team = all(public.scope == "team" for public in sections)
         again = rebuilding(facts, {team for _, team in changed} if per_team else None)
-    return Consequences(again, newly_marked(state, after))
+    return Consequences(again, *changed_marks(state, after))
 
 
 def consequences_of_disqualifying(

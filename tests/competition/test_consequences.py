@@ -39,17 +39,27 @@ def test_a_decision_says_what_it_marks(published: Scenario) -> None:
         assert (changed(), is_marked(competition)) == (None, False)
         competition.select("a", [1], late=True)
         assert (changed(), is_marked(competition)) == ("This marked result 1.", True)
-        assert competition.consequences_since()() is None
+        changed = competition.consequences_since()
+        assert changed() is None
+        competition.select("a", [], late=True)
+        assert (changed(), is_marked(competition)) == ("This removed the mark of result 1.", False)
+        changed = competition.consequences_since()
+        competition.disqualify_team("b", "x")
+        competition.reinstate(team="b", reason="y")
+        assert "unmarks" in competition.events("reinstatement")[0].payload
 
 
 def test_changed_settings_say_what_they_mark(published: Scenario) -> None:
-    for keys, marked in (({"title": "A"}, False), ({"level": 0.9}, True), ({"title": "B"}, True)):
+    changed = "competition.toml was changed. This"
+    for keys, said in (
+        ({"title": "A"}, ()),
+        ({"level": 0.9}, (f"{changed} marked result 1.",)),
+        ({"title": "B"}, (f"{changed} removed the mark of result 1.",)),
+    ):
         published.configure(**{**SETTINGS, **keys})
         with published.reopen() as competition:
-            said = [note for note in competition.notes if "result 1" in note]
-            assert is_marked(competition) == marked or "title" in keys
-            expected = ["competition.toml was changed. This marked result 1."]
-            assert said == (expected if "level" in keys else [])
+            assert competition.notes == said
+            assert is_marked(competition) == ("level" in keys)
 
 
 def test_a_baseline_that_becomes_a_team_is_named(published: Scenario) -> None:

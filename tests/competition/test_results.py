@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.competition.boards import finalize, kept_board, outdated_board, results
-from arena.competition.boards.consequences import newly_marked
+from arena.competition.boards.consequences import changed_marks
 from arena.competition.boards.results import (
     publishable_board,
     require_end,
@@ -122,9 +122,10 @@ def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:
     )
     for side in (state, after):
         side.of_all_phases, side.store = side, SimpleNamespace(results=lambda: ["any"])
-    assert newly_marked(state, after) == (3,)
+    assert changed_marks(state, after) == ((3,), ())
+    assert changed_marks(after, state) == ((), (3,))
     state.published = [marked]
-    assert newly_marked(state, after) == ()
+    assert changed_marks(state, after) == ((), ())
 
 
 def test_a_published_result_shows_the_chosen_scores_besides_the_one_that_ranks(

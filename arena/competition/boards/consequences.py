@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,12 +22,15 @@ class Consequences:
     """None: no released score changes."""
     results: tuple[int, ...]
     """The versions of the published results that it marks."""
+    restored: tuple[int, ...] = ()
+    """The versions of those whose mark it removes."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of the event of the decision."""
         teams = 0 if self.rebuilding is None else len(self.rebuilding.teams)
-        return {"rebuilds": teams, "marks": list(self.results)}
+        restored = {"unmarks": list(self.restored)} if self.restored else {}
+        return {"rebuilds": teams, "marks": list(self.results), **restored}
 
     def store(self, transaction: Transaction, state: CompetitionState, cause: str) -> None:
         """Store what is released again; ``cause`` is the kind of the event of the decision."""
@@ -48,35 +51,52 @@ def consequences_text(fields: Mapping[str, Any], *, past: bool = False) -> str:
     'This releases the scores of 3 teams again and marks result 1.'
     >>> consequences_text({"rebuilds": 0, "marks": []}, past=True)
     'This changed no released score and no published result.'
+    >>> consequences_text({"rebuilds": 1, "marks": [2], "unmarks": [1]})
+    'This releases the scores of 1 team again, marks result 2 and removes the mark of result 1.'
     """
-    teams, marks = fields.get("rebuilds", 0), fields.get("marks", ())
+    teams, marks, unmarks = (fields.get(key, ()) for key in ("rebuilds", "marks", "unmarks"))
     parts = []
     if teams:
         parts.append(
             f"{'released' if past else 'releases'} the scores of {plural(teams, 'team')} again"
         )
     if marks:
-        named = f"result{'s' if len(marks) > 1 else ''} {', '.join(map(str, marks))}"
-        parts.append(f"{'marked' if past else 'marks'} {named}")
+        parts.append(f"{'marked' if past else 'marks'} {_named(marks)}")
+    if unmarks:
+        mark = f"the mark{'s' if len(unmarks) > 1 else ''}"
+        parts.append(f"{'removed' if past else 'removes'} {mark} of {_named(unmarks)}")
     if not parts:
         what = "changed" if past else "changes"
         return f"This {what} no released score and no published result."
-    return f"This {' and '.join(parts)}."
+    first = ", ".join(parts[:-1])
+    return f"This {first}{' and ' if first else ''}{parts[-1]}."
 
 
-def newly_marked(before: CompetitionState, after: CompetitionState) -> tuple[int, ...]:
-    """Return the versions of published results that are marked after a change only."""
-    unmarked = _unmarked(before)
-    return tuple(sorted(unmarked - _unmarked(after))) if unmarked else ()
+def _named(versions: Sequence[int]) -> str:
+    return f"result{'s' if len(versions) > 1 else ''} {', '.join(map(str, versions))}"
 
 
-def _unmarked(state: CompetitionState) -> set[int]:
-    """Return the versions of the published results of all phases that have no mark."""
+def changed_marks(
+    before: CompetitionState, after: CompetitionState
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the versions of published results that a change marks, and whose mark it removes."""
+    return _changed(_has_mark(before), _has_mark(after))
+
+
+def _changed(before: Mapping[int, bool], after: Mapping[int, bool]) -> tuple[Any, Any]:
+    changed = [version for version in sorted(before) if before[version] != after[version]]
+    marks = tuple(version for version in changed if after[version])
+    return marks, tuple(version for version in changed if before[version])
+
+
+def _has_mark(state: CompetitionState) -> dict[int, bool]:
+    """Return whether each published result of any phase has a mark, by its version."""
     if not state.store.results():
-        return set()
-    from arena.competition.boards.results import unmarked_versions  # which imports scipy
+        return {}
+    from arena.competition.boards.results import published_results  # which imports scipy
 
-    return set(unmarked_versions(state.of_all_phases))
+    results = published_results(state.of_all_phases)
+    return {result.version: result.mark is not None for result in results}
 
 
 def consequences_since(state: CompetitionState) -> Callable[[CompetitionState], str | None]:
@@ -84,17 +104,16 @@ def consequences_since(state: CompetitionState) -> Callable[[CompetitionState], 
 
     It returns None if nothing was.
     """
-    unmarked, last = _unmarked(state), _last_sequence(state)
+    had_mark, last = _has_mark(state), _last_sequence(state)
 
     def changed(after: CompetitionState) -> str | None:
         if _last_sequence(after) == last:
             return None
         events = [event for event in after.store.events(*CAUSES) if event.sequence > last]
         rebuilds = sum(event.payload.get("rebuilds", 0) for event in events)
-        marks = sorted(unmarked - _unmarked(after)) if unmarked else []
-        if not rebuilds and not marks:
-            return None
-        return consequences_text({"rebuilds": rebuilds, "marks": marks}, past=True)
+        marks, unmarks = _changed(had_mark, _has_mark(after))
+        fields = {"rebuilds": rebuilds, "marks": marks, "unmarks": unmarks}
+        return consequences_text(fields, past=True) if any(fields.values()) else None
 
     return changed
 
@@ -107,10 +126,10 @@ def with_marks_of_settings(state: CompetitionState, recorded: str) -> Competitio
     if recorded == state.store.meta("settings") or not state.store.results():
         return state
     before = Settings.model_validate(parse_json(recorded))
-    marks = newly_marked(replace(state, settings=before), state)
-    if not marks:
+    marks, unmarks = changed_marks(replace(state, settings=before), state)
+    if not marks and not unmarks:
         return state
-    note = consequences_text({"rebuilds": 0, "marks": list(marks)}, past=True)
+    note = consequences_text({"marks": marks, "unmarks": unmarks}, past=True)
     return replace(state, notes=(*state.notes, f"{CONFIG_NAME} was changed. {note}"))
 
 

@@ -288,7 +288,7 @@ class Decision:
             text = self.detailed.replace("{whom}", whom).format_map(payload)
         except KeyError:
             text = ""
-        changes = payload.get("rebuilds") or payload.get("marks")
+        changes = any(payload.get(key) for key in ("rebuilds", "marks", "unmarks"))
         if "rebuilds" in payload and (self.tells_consequences or changes):
             first = text or self.done
             stop = "" if first.endswith((".", "!", "?")) else "."  # of a reason
