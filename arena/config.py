@@ -489,13 +489,14 @@ def _problem(problem: Mapping[str, Any]) -> str:
 
 def _known_keys(sections: list[str]) -> list[str]:
     model: Any = Settings
-    for section in sections:
-        if section not in model.model_fields:
-            continue  # the name of a section such as [bracket.NAME]
+    names = iter(sections)
+    for section in names:
         annotation = model.model_fields[section].annotation
         model = next(
             kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "model_fields")
         )
+        if model is not annotation:  # [phase.NAME], whose name can be that of a key
+            next(names, None)
     return list(model.model_fields)
 
 

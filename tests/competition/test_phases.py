@@ -301,6 +301,7 @@ def test_the_boards_shown_are_those_of_the_phase_that_began_last(
 
 REFUSED: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], str]] = [
     ({"dev": {"stat": "2026"}}, {}, "[phase.dev] stat is unknown. Did you mean 'start'?"),
+    ({"final": {"stat": "2026"}}, {}, "[phase.final] stat is unknown. Did you mean 'start'?"),
     ({"dev": {"end": "soon"}}, {}, '[phase.dev] end is "soon", but must be a date and time'),
     ({"dev": {"limits": {"per_dya": 3}}}, {}, "[phase.dev]: [limits] per_dya is unknown"),
     ({"dev": {"public": {"epoch": 2}}}, {}, "[phase.dev]: [public] epoch is a key of earlier"),
