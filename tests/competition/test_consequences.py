@@ -46,7 +46,11 @@ def test_a_decision_says_what_it_marks(published: Scenario) -> None:
         changed = competition.consequences_since()
         competition.disqualify_team("b", "x")
         competition.reinstate(team="b", reason="y")
-        assert "unmarks" in competition.events("reinstatement")[0].payload
+        assert competition.events("reinstatement")[0].payload["unmarks"] == [1]
+        competition.disqualify_team("b", "x")
+        changed = competition.consequences_since()
+        competition.retract("a reason")
+        assert changed() is None
 
 
 def test_changed_settings_say_what_they_mark(published: Scenario) -> None:

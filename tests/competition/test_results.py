@@ -114,11 +114,11 @@ def test_the_last_result_is_retracted_with_a_reason(state: Any) -> None:
 
 
 def test_a_decision_marks_the_results_that_had_no_mark(state: Any) -> None:
-    marked = SimpleNamespace(version=2, mark="cause")
+    marked = SimpleNamespace(version=2, state="replaced", mark="cause")
     state.published = [result(1), marked, result(3)]
     assert unmarked_versions(state) == (1, 3)
     after: Any = SimpleNamespace(
-        published=[result(1), marked, SimpleNamespace(version=3, mark="x")]
+        published=[result(1), marked, SimpleNamespace(version=3, state="published", mark="x")]
     )
     for side in (state, after):
         side.of_all_phases, side.store = side, SimpleNamespace(results=lambda: ["any"])

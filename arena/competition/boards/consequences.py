@@ -84,19 +84,25 @@ def changed_marks(
 
 
 def _changed(before: Mapping[int, bool], after: Mapping[int, bool]) -> tuple[Any, Any]:
-    changed = [version for version in sorted(before) if before[version] != after[version]]
+    both = sorted(before.keys() & after.keys())
+    changed = [version for version in both if before[version] != after[version]]
     marks = tuple(version for version in changed if after[version])
     return marks, tuple(version for version in changed if before[version])
 
 
 def _has_mark(state: CompetitionState) -> dict[int, bool]:
-    """Return whether each published result of any phase has a mark, by its version."""
+    """Return whether each published result of any phase has a mark, by its version.
+
+    A retracted one has none, and is left out.
+    """
     if not state.store.results():
         return {}
     from arena.competition.boards.results import published_results  # which imports scipy
 
     results = published_results(state.of_all_phases)
-    return {result.version: result.mark is not None for result in results}
+    return {
+        result.version: result.mark is not None for result in results if result.state != "retracted"
+    }
 
 
 def consequences_since(state: CompetitionState) -> Callable[[CompetitionState], str | None]:
