@@ -25,6 +25,7 @@ from arena.competition.programs.runners import (
     token_digests,
 )
 from arena.competition.record.programs import ProgramRecord, ProgramRun, figures_in, runs_in
+from arena.competition.record.teams import Teams
 from arena.config import Settings
 from arena.errors import InputError, SandboxError, UsageError
 from arena.hookspecs import hookimpl
@@ -602,13 +603,15 @@ def test_a_board_waits_for_the_programs_of_its_phase(monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(program_runs, "waiting", lambda state: programs)
     state: Any = SimpleNamespace(
-        phase="c", settings=SimpleNamespace(programs=SimpleNamespace(sandbox="scripted"))
+        phase="c",
+        settings=SimpleNamespace(programs=SimpleNamespace(sandbox="scripted")),
+        ledger=SimpleNamespace(teams=lambda: Teams({"Bees": "Wasps"})),
     )
     program_runs.require_no_waiting(state)
     run = "for a run on the hidden inputs, the first one of"
     for phase, message in (
         ("a", f"2 programs wait {run} Ants"),
-        ("b", f"1 program waits {run} Bees"),
+        ("b", f"1 program waits {run} Wasps"),
         (None, f"3 programs wait {run} Ants"),
     ):
         state.phase = phase
