@@ -230,14 +230,8 @@ class Database:
             raise
 
     def changed_schema(self) -> tuple[str, ...]:
-        """Return a sentence on each object that is not as arena made it.
-
-        The tables are compared again. Nothing else was added since the database was opened: no
-        other program can write to it.
-        """
+        """Return a sentence on each object that is not as arena made it."""
         with contextlib.closing(Catalog(self._connection)) as catalog:
-            if catalog.fingerprint() == FINGERPRINT:
-                return ()
             return (*catalog.foreign_objects(), *catalog.differences(table_statements()))
 
     def _refuse_changes(self, problems: Sequence[str]) -> None:
