@@ -127,7 +127,7 @@ class Gini(_RankCorrelation):
     def _resample(
         self, engine: KernelEngine, truth: FloatArray, predictions: FloatArray, weights: WeightArray
     ) -> FloatArray:
-        response = np.broadcast_to((truth - truth.mean())[:, np.newaxis], weights.shape)
+        response = truth - truth.mean()
         best, spread = engine.rank_sums(truth[np.newaxis], response, weights)
         products, _ = engine.rank_sums(predictions, response, weights)
         return np.asarray(np.where(spread > 0, products / best, np.nan))

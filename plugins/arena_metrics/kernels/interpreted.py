@@ -189,12 +189,13 @@ def rank_sums(
     """Return ``(m, B)`` weighted sums of rank times response, and of squared ranks."""
     products = np.empty((len(predictions), weights.shape[1]))
     squares = np.empty_like(products)
+    values: npt.NDArray[Any] = np.broadcast_to(response.reshape(len(response), -1), weights.shape)
     for j, prediction in enumerate(predictions):
         order, starts = _sorted(prediction)
         for strip in _strips(weights):
             drawn = weights[order, strip].astype(np.int64)
             groups, ranks = _group_midranks(drawn, starts)
-            responses = np.add.reduceat(drawn * response[order, strip], starts, axis=0)
+            responses = np.add.reduceat(drawn * values[order, strip], starts, axis=0)
             products[j, strip] = _last(responses * ranks)
             squares[j, strip] = _last(groups * np.square(ranks, dtype=np.float64))
     return products, squares
