@@ -137,6 +137,19 @@ def test_thresholds_of_three_rows_are_those_by_hand(kernels: KernelModules) -> N
             assert functions.least_costs(*rows, miss=miss, alarm=1.0)[0, 0] == least
 
 
+@pytest.mark.parametrize("accepted", [1, 63, 64, 65, 150, 191])
+def test_a_crossing_is_found_between_any_two_of_many_thresholds(
+    kernels: KernelModules, accepted: int
+) -> None:
+    """The rows accepted first are all of one class: the crossing is where it ends."""
+    predictions, once = -np.arange(192.0)[np.newaxis], np.ones((192, 1), np.uint8)
+    of_class = np.arange(192) < accepted
+    for positive, class_accepted in ((of_class, 0), (~of_class, 1)):
+        shares = kernels.crossing_shares(predictions, positive, once)[0, :, :, 0]
+        assert shares[:, class_accepted].tolist() == [(accepted - 1) / accepted, 1.0]
+        assert shares[:, 1 - class_accepted].tolist() == [0.0, 0.0]
+
+
 def test_pairs_are_counted_one_by_one(kernels: KernelModules, problem: Any) -> None:
     predictions, positive, weights = problem
     doubled, pairs = kernels.concordant_pairs(predictions, positive, weights)

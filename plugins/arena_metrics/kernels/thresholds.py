@@ -2,7 +2,7 @@
 
 As for the AUC, each submission is sorted once. Its rows are accepted from the largest prediction
 down, and the resamples are the inner, vectorised loop. A threshold follows each group of equal
-predictions. Counts are float64 here: exact, and vectorisable.
+predictions. Counts are compared as float64: exact, and vectorisable.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from arena_metrics.kernels.rank_sums import column_sums, sorted_rows
 
 _AHEAD = 16
 """How many rows ahead to prefetch: sorted rows are scattered in memory."""
+_ROWS_AT_ONCE = 64
 
 
 def _sums_of_classes(positive: npt.NDArray[np.bool_], weights: WeightArray) -> FloatArray:
@@ -32,33 +33,45 @@ def _crossing_pass(
     totals: npt.NDArray[np.float64],
     counts: npt.NDArray[np.float64],
 ) -> None:
-    """Write ``counts`` (2, 2, B), initially 0: those before and at the crossing, of each class."""
+    """Write ``counts`` (2, 2, B), initially 0: those before and at the crossing, of each class.
+
+    As long as no resample crosses, many rows are accepted at once; then one threshold at a time.
+    """
     n, n_resamples = weights.shape
-    group = np.zeros((2, n_resamples), np.float64)
+    group = np.empty((2, n_resamples), np.int32)
     positives, negatives = totals[0], totals[1]
     hits_before, alarms_before = counts[0, 0], counts[0, 1]
     hits, alarms = counts[1, 0], counts[1, 1]
-    for i in range(n - 1, -1, -1):
-        row = order[i]
-        prefetch_row(weights, order[max(i - _AHEAD, 0)])
-        of_class = group[0] if positive[row] else group[1]
-        for b in range(n_resamples):
-            of_class[b] += np.float64(weights[row, b])
-        if not first[i]:
-            continue
+    stop, size, n_open = n, _ROWS_AT_ONCE, n_resamples
+    while stop and n_open:
+        start = max(stop - size, 0)
+        while not first[start]:
+            start -= 1
+        group[:] = 0
+        for i in range(stop - 1, start - 1, -1):
+            row = order[i]
+            prefetch_row(weights, order[max(i - _AHEAD, 0)])
+            of_class = group[0] if positive[row] else group[1]
+            for b in range(n_resamples):
+                of_class[b] += weights[row, b]
+        if size > 1:
+            n_open = 0
+            for b in range(n_resamples):
+                missed = positives[b] - hits[b] - group[0, b]
+                n_open += (alarms[b] + group[1, b]) * positives[b] < missed * negatives[b]
+            if n_open < n_resamples:
+                size, n_open = 1, n_resamples
+                continue
         n_open = 0
         for b in range(n_resamples):
             missed = positives[b] - hits[b]
             is_open = alarms[b] * positives[b] < missed * negatives[b]
             hits_before[b] = hits[b] if is_open else hits_before[b]
             alarms_before[b] = alarms[b] if is_open else alarms_before[b]
-            hits[b] += group[0, b] if is_open else 0.0
-            alarms[b] += group[1, b] if is_open else 0.0
-            group[0, b] = 0.0
-            group[1, b] = 0.0
+            hits[b] += np.float64(group[0, b]) if is_open else 0.0
+            alarms[b] += np.float64(group[1, b]) if is_open else 0.0
             n_open += is_open
-        if n_open == 0:
-            return
+        stop = start
 
 
 def crossing_shares(
