@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 
 _INTERRUPTED = 130
@@ -34,6 +35,14 @@ def run() -> None:
         if end.code is None or isinstance(end.code, int):
             codes.append(end.code or 0)
         raise
+    finally:
+        atexit.register(_ignore_interrupts)  # as the last one it is called first
+
+
+def _ignore_interrupts() -> None:
+    """Keep the exit code of a command that has ended: an interrupt would only be a traceback."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _end(codes: list[int]) -> None:
