@@ -167,9 +167,11 @@ def test_a_file_has_its_result_by_mail_if_its_sender_asked_before(mailed: WebSit
     mailed.site.accounts.choose_result_mail(NAME, account_of(mailed, "Di"), wanted=True)
 
     def answer(seq: int, member: str = "Ada", kind: str = "submit", **about: Any) -> Answer:
-        fields = {"judged": "2999-01-01T00:00:00+00:00", **about}
+        fields = {"judged": "2999-01-01T00:00:00+00:00", "team": "Ants", **about}
         account = account_of(mailed, member)
-        return Answer(f"request-{seq}", seq, "Team Ada", kind, "accepted", member=account, **fields)
+        return Answer(f"request-{seq}", seq, kind=kind, status="accepted", member=account, **fields)
+
+    mailed.scorer.publisher.publish(names={"Team Ada": "Ants"})
 
     mailed.scorer.publisher.publish(
         answers=[
@@ -179,6 +181,7 @@ def test_a_file_has_its_result_by_mail_if_its_sender_asked_before(mailed: WebSit
             answer(4, of_request="request-1"),
             answer(5, "Bo"),
             answer(6, "Di"),
+            answer(7, team="Team Bo"),  # which the sender has left
         ]
     )
     assert Postman(mailed.site).write() == 1

@@ -335,7 +335,10 @@ class Postman:
             yield from organisers_notice(facts, f"deadline {facts.deadline}", text)
 
     def _results(self, competition: CompetitionSite, facts: CompetitionFacts) -> Iterator[Mail]:
-        """Yield a mail for each file that has a result and whose sender asked for mails before."""
+        """Yield a mail for each file that has a result and whose sender asked for mails before.
+
+        Who has left the team meanwhile may not see the result.
+        """
         accounts = self._site.accounts
         since = accounts.result_mails(competition.name) if facts.server.smtp_host else {}
         if not since:
@@ -349,6 +352,9 @@ class Postman:
                 continue
             asked, recipient = since.get(answer.member), address_of(person.contact)
             if asked is None or recipient is None or answer.judged <= asked.isoformat():
+                continue
+            team = accounts.team_of(competition.name, answer.member)
+            if team is None or competition.published.current_name(team.name) != answer.team:
                 continue
             url = f"{self._site.settings.url}/{competition.name}/submissions/{answer.request}"
             yield Mail(
