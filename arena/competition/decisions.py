@@ -276,9 +276,16 @@ def rename_team(state: CompetitionState, team: str, name: str, *, on_record: boo
     state.record(RENAMED, {"team": team, "to": name})
 
 
-def merge_teams(state: CompetitionState, team: str, into: str) -> None:
-    """Merge a team into another one and record it; this cannot be undone."""
-    team, into = _require_participant(state, team), _require_participant(state, into)
+def merge_teams(state: CompetitionState, team: str, into: str, *, on_record: bool = True) -> None:
+    """Merge a team into another one and record it; this cannot be undone.
+
+    With ``on_record=False``, they may have sent nothing: what is sent or was tried under the name
+    ``team`` belongs to ``into``.
+    """
+    if on_record or has_sent(state, team):
+        team = _require_participant(state, team)
+    if on_record or has_sent(state, into):
+        into = _require_participant(state, into)
     if team == into:
         raise UsageError(f"{into!r} is one team already.")
     for team_name in (team, into):

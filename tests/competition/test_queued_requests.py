@@ -314,6 +314,7 @@ def test_a_team_that_sent_nothing_is_merged(tmp_path: Path, scenario: Scenario) 
         assert {answer.status for answer in answers} == {"accepted", "done"}
         assert events_of(competition) == [1, 2, 3, 4]
         assert [row["team"] for row in competition.leaderboard()] == ["d"]
+        assert competition.current_names() == dict.fromkeys("abc", "d")
         recorded = answers_in(competition.events())
         assert [recorded[answer.request][0].message for answer in answers] == [
             answer.message for answer in answers

@@ -64,19 +64,15 @@ def _rename(state: CompetitionState, request: Request) -> None:
 
 
 def _merge(state: CompetitionState, request: Request) -> None:
-    # A team that sent nothing is not on record: its members only belong to the other one.
-    team, into = (team_name(request.payload[key]) for key in ("team", "into"))
+    # A team that sent nothing is not on record, but it may have tried programs under its name.
+    current = state.ledger.teams().current
+    team, into = (current(team_name(request.payload[key])) for key in ("team", "into"))
     if request.team:  # otherwise the organiser asked
         _require_same_brackets(state, team, into)
-    team_sent, into_sent = (decisions.has_sent(state, name) for name in (team, into))
-    if team_sent and into_sent:
-        decisions.merge_teams(state, team, into)
-    elif team_sent:
+    if decisions.has_sent(state, team) and not decisions.has_sent(state, into):
         decisions.rename_team(state, team, into)
     else:
-        state.record(
-            ANSWERED, {"team": request.team, "answer": f"The team {team} joined the team {into}."}
-        )
+        decisions.merge_teams(state, team, into, on_record=False)
 
 
 def _require_same_brackets(state: CompetitionState, *team_names: str) -> None:
