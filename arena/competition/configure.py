@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from arena.changeable_settings import LONGEST_TEXT, Kind, changeable, ends_the_competition
+from arena.competition.boards.consequences import text_of_changed_marks
 from arena.competition.record.adopted_settings import check_place, view_settings
 from arena.competition.state import CompetitionState
 from arena.config import CONFIG_NAME, Settings, read_settings, settings_of_document
@@ -42,15 +44,18 @@ def settings_fault(state: CompetitionState) -> str:
     return ""
 
 
-def _check(state: CompetitionState, new_settings: Settings) -> None:
-    """Raise an error if opening the competition with these settings would."""
-    settings, *_ = view_settings(state.store, state.manager, new_settings)
+def _check(state: CompetitionState, new_settings: Settings) -> CompetitionState:
+    """Return the state with new settings; raise an error if opening it with them would."""
+    settings, _notes, changes = view_settings(state.store, state.manager, new_settings)
     if settings.store != state.settings.store:
         check_place(state.store, settings)
+    return replace(state, settings=settings, unrecorded=changes)
 
 
 def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mapping[str, Any]) -> str:
     """Write changed settings and texts into the competition's folder, and return what changed.
+
+    That is also which published results the settings mark once they apply.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
     # The answer is read in a browser, which need not know the folder.
     settings = settings_of_document(tomllib.loads(written), Path(CONFIG_NAME))
     try:
-        _check(state, settings)
+        changed = _check(state, settings)
     except (ArenaError, ValueError) as error:  # its text could quote a label
         raise UsageError("These settings do not suit the competition. Nothing changed.") from error
     files = {file_of_text(state, name): normalized_text(text) for name, text in texts.items()}
@@ -82,7 +87,10 @@ def configure(state: CompetitionState, changes: Mapping[str, Any], texts: Mappin
         sentences.append(f"{file.relative_to(state.folder).as_posix()} was written")
     if written != content:
         atomic_write(path, written.encode(), path.stat().st_mode & 0o777)
-    return f"{'. '.join(sentences)}." if sentences else "Nothing was changed."
+    if not sentences:
+        return "Nothing was changed."
+    marked = text_of_changed_marks(state, changed)
+    return " ".join(filter(None, (f"{'. '.join(sentences)}.", marked)))
 
 
 def _with_changes(

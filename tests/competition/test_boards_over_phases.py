@@ -26,6 +26,7 @@ from arena.competition.competition import Competition
 from arena.competition.exports.verify import verify_bundle
 from arena.config import CONFIG_NAME, Settings, settings_as_toml
 from arena.errors import InputError, UsageError
+from arena.requests import Request
 from arena.utils.parallel import NoProgress
 from program import run_here, write_csv
 from scenario import MANAGER, Clock, Scenario
@@ -376,6 +377,14 @@ def test_both_boards_follow_the_facts_of_every_phase(tmp_path: Path) -> None:
             rows = competition.released_board("overall").standings
             assert [row["team"] for row in rows if row["rank"] is not None] == teams, name
             assert competition.audit() == (), name
+    end = {"phase.classify.end": ["2026-04-01T00:00:00+00:00", "2026-06-01T00:00:00+00:00"]}
+    payload = {"changes": end, "texts": {}}
+    request = Request(
+        1, "r1", kind="configure", team="", member="", received=_after_the_end(), payload=payload
+    )
+    with Competition.open(tmp_path / "c", manager=MANAGER, clock=_after_the_end) as competition:
+        (answer,) = competition.process([request], seconds=60.0)
+    assert answer.message.endswith(" This marks result 1.")
 
 
 def test_a_note_says_what_a_missed_phase_counts() -> None:

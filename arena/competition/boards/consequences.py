@@ -132,11 +132,20 @@ def with_marks_of_settings(state: CompetitionState, recorded: str) -> Competitio
     if recorded == state.store.meta("settings") or not state.store.results():
         return state
     before = Settings.model_validate(parse_json(recorded))
-    marks, unmarks = changed_marks(replace(state, settings=before), state)
-    if not marks and not unmarks:
+    note = text_of_changed_marks(replace(state, settings=before), state, past=True)
+    if not note:
         return state
-    note = consequences_text({"marks": marks, "unmarks": unmarks}, past=True)
     return replace(state, notes=(*state.notes, f"{CONFIG_NAME} was changed. {note}"))
+
+
+def text_of_changed_marks(
+    before: CompetitionState, after: CompetitionState, *, past: bool = False
+) -> str:
+    """Return which published results a change marks, as a sentence; empty: none."""
+    marks, unmarks = changed_marks(before, after)
+    if not marks and not unmarks:
+        return ""
+    return consequences_text({"marks": marks, "unmarks": unmarks}, past=past)
 
 
 def _last_sequence(state: CompetitionState) -> int:
