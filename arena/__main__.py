@@ -21,7 +21,8 @@ def run() -> None:
     # time: a tenth of a second for a command that multiplies nothing. 2^20 are half a millisecond.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     codes: list[int] = []
-    if not atexit._ncallbacks():  # those before this one would not be called
+    is_alone = not atexit._ncallbacks()  # _end would skip functions that are registered before it
+    if is_alone:
         atexit.register(_end, codes)
     try:
         # Most of the time before a command begins: an interrupt falls into it easily.
@@ -36,7 +37,8 @@ def run() -> None:
             codes.append(end.code or 0)
         raise
     finally:
-        atexit.register(_ignore_interrupts)  # as the last one it is called first
+        if is_alone:
+            atexit.register(_ignore_interrupts)  # as the last one it is called first
 
 
 def _ignore_interrupts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -58,7 +59,8 @@ def test_the_program_ends_at_once_with_the_code_of_its_exit(
     if code == 130:
         assert isinstance(raised.value, SystemExit)
         assert raised.value.code == 130
-    ((at_the_end, codes),) = called
+    (at_the_end, codes), *later = called
+    assert later == [(program._ignore_interrupts,)]
     called.clear()
     if code is None:
         at_the_end(codes)  # Python ends as usual
@@ -72,6 +74,17 @@ def test_the_program_ends_at_once_with_the_code_of_its_exit(
         monkeypatch.setattr(sys, "stderr", stream)
         at_the_end(codes)  # Python reports what cannot be written
     assert called == [code]
+
+
+def test_an_interrupt_after_a_command_keeps_its_exit_code() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    try:
+        program._ignore_interrupts()
+        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 2
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def test_functions_that_are_called_at_the_end_of_a_caller_are_not_lost(

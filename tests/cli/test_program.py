@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import json
 import logging
 import re
@@ -22,7 +20,6 @@ import pyarrow as pa
 import pytest
 
 from arena import intake
-from arena.__main__ import run
 from arena.cli import interrupts, program
 from arena.cli import main as main_module
 from arena.errors import InputError, PluginError, UsageError
@@ -221,26 +218,6 @@ def test_an_interrupt_that_typer_answers_ends_with_the_same_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert end_of(lambda: signal.raise_signal(signal.SIGINT), monkeypatch) == 130
-
-
-def test_an_interrupt_after_a_command_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def main() -> None:
-        raise SystemExit(1)
-
-    at_exit: list[Callable[[], None]] = []
-    monkeypatch.setattr(atexit, "register", lambda function, *_: at_exit.append(function))
-    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
-    monkeypatch.setattr(main_module, "main", main)
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.getsignal(number) for number in numbers]
-    with pytest.raises(SystemExit):
-        run()
-    try:
-        at_exit[-1]()
-        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 2
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 def swallow() -> None:
