@@ -46,6 +46,30 @@ def test_a_list_is_read_with_its_faults_by_line(name: str) -> None:
         assert (fault.line, fault.text[: len(start)]) == (line, start)
 
 
+def test_links_to_a_team_that_is_renamed_or_merged_invite_to_the_team_of_today(
+    web: WebSite,
+) -> None:
+    accounts = web.site.accounts
+    host, _ = web.person("Org", organiser=True), web.person("Ada", "Ants")
+    web.person("Bo", "Bees")
+    people = [("ants", "Cy", ""), ("Ants", "Di", ""), ("Owls", "Eve", "")]
+    links = accounts.invite_teams(NAME, people, made_by=host, expires=None)
+    accounts.invite("register", competition=NAME, uses=None)  # a code without a team
+
+    def join(number: int) -> None:
+        _team, name, code = links[number]
+        answer = web.browser().post(f"/{NAME}/join", data={"code": code, "name": name})
+        assert answer.status_code == 200
+
+    (ants, _), (bees, _) = accounts.teams(NAME)
+    accounts.rename_team(ants.team, "Wasps")
+    join(0)
+    accounts.merge_teams(ants.team, bees.team)
+    join(1)
+    assert {member.name for member in accounts.members(bees.team)} == {"Ada", "Bo", "Cy", "Di"}
+    assert {invite.team for invite in accounts.invites()} == {"Owls", None}
+
+
 def test_a_preview_invites_nobody(web: WebSite) -> None:
     host = web.browser(web.person("Org", organiser=True))
     web.person("Bo", "Bees")

@@ -338,6 +338,21 @@ class Teams(People):
                 "UPDATE teams SET name = ?, folded = ? WHERE team = ?",
                 (team_name, team_key(team_name), team),
             )
+            self._move_invitations(database, current, team_name)
+
+    def _move_invitations(self, database: sqlite3.Connection, team: Team, name: str) -> None:
+        """Let the organisers' links to a team, which have its name, invite to its new name."""
+        links = database.execute(
+            "SELECT invite, team FROM invites"
+            " WHERE kind = 'register' AND competition = ? AND team IS NOT NULL",
+            (team.competition,),
+        )
+        moved = [
+            (name, link["invite"])
+            for link in links.fetchall()
+            if team_key(link["team"]) == team_key(team.name)
+        ]
+        database.executemany("UPDATE invites SET team = ? WHERE invite = ?", moved)
 
     def check_rename(self, team: str, name: str) -> str:
         """Return a name as it would be stored; raise as :meth:`rename_team`."""
@@ -362,10 +377,11 @@ class Teams(People):
         """
         with self._change() as database:
             try:
-                _into, gone = self.team(into), self.team(team)
+                joined, gone = self.team(into), self.team(team)
             except KeyError:
                 return
             self._keep_name(database, gone)
+            self._move_invitations(database, gone, joined.name)
             for table in ("members", "departures"):
                 moved = f"UPDATE {table} SET team = ? WHERE team = ?"  # noqa: S608
                 database.execute(moved, (into, team))
