@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,10 @@ def _scores(problem: MetricProblem) -> FloatArray:
     return np.array([metric.score(problem.truth, prediction) for prediction in problem.predictions])
 
 
+_scores_once = lru_cache(maxsize=1)(_scores)
+"""For the checks that compare them with something else: a slow metric is called less often."""
+
+
 def _agree(computed: Any, expected: Any, sentence: str) -> Verdict:
     if np.allclose(computed, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
         return _OK
@@ -98,7 +103,7 @@ def _leaves_its_arguments(problem: MetricProblem) -> Verdict:
 def _ignores_the_order_of_rows(problem: MetricProblem) -> Verdict:
     order = np.random.default_rng(1).permutation(len(problem.truth))
     sentence = "The score depends on the order of the rows"
-    return _agree(_scores(problem.take(order)), _scores(problem), sentence)
+    return _agree(_scores(problem.take(order)), _scores_once(problem), sentence)
 
 
 def _takes_weights(problem: MetricProblem) -> Verdict:
@@ -111,6 +116,7 @@ def _takes_weights(problem: MetricProblem) -> Verdict:
     return _agree(score, _drawn(problem)[0, 0], "A weight of k is not a row k times")
 
 
+@lru_cache(maxsize=1)
 def _drawn(problem: MetricProblem) -> FloatArray:
     """Return ``(m, B)`` scores with every row repeated as often as its weight says."""
     columns = []
@@ -127,7 +133,7 @@ def _knows_better_from_worse(problem: MetricProblem) -> Verdict:
     perfect = truth if kind is PredictionKind.LABEL else np.clip(truth.astype(float), low, high)
     sign = 1 if problem.unbound.greater_is_better else -1
     best = sign * problem.metric.score(truth, perfect)
-    others = sign * _scores(problem)
+    others = sign * _scores_once(problem)
     if best < others.max():
         message = "A perfect submission scores worse than others: is greater_is_better right?"
         return Outcome.FAILED, message
@@ -171,7 +177,7 @@ def _row_values(problem: MetricProblem) -> Verdict:
     if not np.allclose(values, alone, equal_nan=True):
         return Outcome.FAILED, "The row values of a submission depend on others in the same block."
     sentence = "from_mean of the mean of the row values is not the score"
-    return _agree(metric.from_mean(values.mean(axis=1)), _scores(problem), sentence)
+    return _agree(metric.from_mean(values.mean(axis=1)), _scores_once(problem), sentence)
 
 
 def _resample(problem: MetricProblem) -> Verdict:
@@ -202,14 +208,12 @@ def _influence(problem: MetricProblem) -> Verdict:
 
 def _first_order(problem: MetricProblem, values: FloatArray) -> Verdict:
     """Compare with the change of the score when some rows get slightly more weight."""
-    metric, n_rows = problem.metric, len(problem.truth)
+    n_rows = len(problem.truth)
     chosen = problem.clusters % 2 == 0
     size = 20
     weight = np.where(chosen, size + 1, size).astype(np.uint8)
     repeated = problem.take(np.repeat(np.arange(n_rows), weight))
-    change = _scores(repeated) - np.array(
-        [metric.score(problem.truth, prediction) for prediction in problem.predictions]
-    )
+    change = _scores(repeated) - _scores_once(problem)
     expected = values[:, chosen].sum(axis=1) / weight.sum()
     scale = max(float(np.abs(change).max()), float(np.abs(expected).max()), 1e-12)
     if np.abs(change - expected).max() > 0.15 * scale:
