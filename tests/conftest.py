@@ -6,7 +6,6 @@ In a campaign every test with hypothesis runs again, with all of its examples.
 from __future__ import annotations
 
 import gc
-import math
 import os
 import re
 import signal
@@ -133,10 +132,10 @@ def pytest_pycollect_makeitem(
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run more slow tests at once than there are cores: they wait for a quarter of the time."""
+    """Run more slow tests at once than there are cores: many wait for processes and browsers."""
     if config.option.markexpr != "slow" or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return math.ceil(1.5 * (os.cpu_count() or 1))
+    return 2 * (os.cpu_count() or 1)
 
 
 def _left_out(item: pytest.Item) -> bool:
