@@ -21,7 +21,6 @@ from arena_metrics.kernels.engine import KernelEngine, choose_engine
 from arena_metrics.parameters import require_choice
 from arena_metrics.rows import bound_copy, drawn_rows
 
-_RESAMPLES_AT_ONCE = 64
 _WORK_OF_A_PAIR = 0.1
 """In plain numpy, a pair of rows costs a tenth of sorting one row weight."""
 
@@ -116,20 +115,14 @@ class ConcordanceIndex:
     def resample(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any], weights: WeightArray
     ) -> FloatArray:
-        """Return ``(m, B)`` scores under each column of weights; NaN without comparable pairs.
-
-        Uses 1.5 kB per row besides the result.
-        """
+        """Return ``(m, B)`` scores under each column of weights; NaN without comparable pairs."""
         pairs = _Pairs(truth, self._events(len(truth)))
         scores = np.empty((len(predictions), weights.shape[1]))
-        for start in range(0, weights.shape[1], _RESAMPLES_AT_ONCE):
-            columns = slice(start, start + _RESAMPLES_AT_ONCE)
-            strip = weights[:, columns].astype(np.float64)
-            for j, prediction in enumerate(predictions):
-                scores[j, columns] = pairs.concordant(self._risks(prediction), strip)
-            with np.errstate(invalid="ignore"):
-                scores[:, columns] /= pairs.comparable(strip)
-        return scores
+        for j, prediction in enumerate(predictions):
+            scores[j] = pairs.concordant(self._risks(prediction), weights)
+        comparable = pairs.concordant(-pairs.order, weights)  # every pair is in the correct order
+        with np.errstate(invalid="ignore"):
+            return scores / comparable
 
     def influence_values(
         self, truth: npt.NDArray[Any], predictions: npt.NDArray[Any]
@@ -162,12 +155,10 @@ class _Pairs:
         """Return the ``(B,)`` total weights of the comparable pairs."""
         return np.asarray(np.einsum("nb,nb->b", weights * self.observed, self._later(weights)))
 
-    def concordant(self, risks: npt.NDArray[Any], weights: FloatArray) -> FloatArray:
+    def concordant(self, risks: npt.NDArray[Any], weights: npt.NDArray[Any]) -> FloatArray:
         """Return the ``(B,)`` weights of comparable pairs whose earlier row has the higher risk."""
-        engine = self._engine(weights.shape[1])
-        selected = self.observed[:, 0]  # the sums of rows without an event are 0
-        below = engine.concordance_sums(_dense_ranks(risks), -self.order, weights, selected)
-        return np.asarray(0.5 * np.einsum("nb,nb->b", weights, below))
+        totals = self._engine(weights.shape[1]).concordance_totals
+        return 0.5 * totals(_dense_ranks(risks), -self.order, weights, self.observed[:, 0])
 
     def influence(self, risks: npt.NDArray[Any]) -> FloatArray:
         """Return the ``(n,)`` influence values; a row acts through the pairs that contain it."""

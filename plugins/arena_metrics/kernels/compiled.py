@@ -17,7 +17,7 @@ from arena_metrics.kernels.rank_sums import (
 from arena_metrics.kernels.roc_auc import LARGEST_WEIGHT
 from arena_metrics.kernels.roc_auc import concordant_pairs as _concordant_pairs
 from arena_metrics.kernels.rows import category_counts, log_losses
-from arena_metrics.kernels.survival import concordance_sums
+from arena_metrics.kernels.survival import concordance_sums, concordance_totals
 from arena_metrics.kernels.text import average_precisions, check_runs, overlaps
 from arena_metrics.kernels.thresholds import crossing_shares, least_costs
 
@@ -27,6 +27,7 @@ __all__ = [
     "centred_midranks",
     "check_runs",
     "concordance_sums",
+    "concordance_totals",
     "concordant_pairs",
     "crossing_shares",
     "least_costs",

@@ -108,6 +108,15 @@ class KernelEngine(Protocol):
     ) -> FloatArray:
         """Return for each row twice the weight of the earlier rows with lower ranks."""
 
+    def concordance_totals(
+        self,
+        ranks: IntArray,
+        times: IntArray,
+        weights: npt.NDArray[Any],
+        selected: npt.NDArray[np.bool_],
+    ) -> FloatArray:
+        """Return the weighted totals of these sums under every weighting."""
+
 
 def choose_engine(work: int) -> KernelEngine:
     """Return the compiled kernels if the total work of this process justifies loading them.

@@ -23,6 +23,7 @@ __all__ = [
     "centred_midranks",
     "check_runs",
     "concordance_sums",
+    "concordance_totals",
     "concordant_pairs",
     "crossing_shares",
     "least_costs",
@@ -239,3 +240,15 @@ def concordance_sums(
         doubled = (ranks < row_ranks).astype(np.float64) + (ranks <= row_ranks)
         sums[rows] = (doubled * (times < times[rows, np.newaxis])) @ weights
     return sums
+
+
+def concordance_totals(
+    ranks: IntArray, times: IntArray, weights: npt.NDArray[Any], selected: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """Return the ``(B,)`` weighted totals of :func:`concordance_sums`."""
+    totals = np.empty(weights.shape[1])
+    for strip in _strips(weights):
+        drawn = weights[:, strip].astype(np.float64)
+        sums = concordance_sums(ranks, times, drawn, selected)
+        totals[strip] = np.einsum("nb,nb->b", drawn, sums)
+    return totals
