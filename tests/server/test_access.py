@@ -421,6 +421,29 @@ def test_keys_and_twenty_equal_uploads(web: WebSite) -> None:
     assert len(list(web.site.uploads.folder.iterdir())) == 1
 
 
+@pytest.mark.slow
+def test_a_key_is_that_of_the_team_after_it_was_renamed_or_merged(web: WebSite) -> None:
+    files = {"Ants": b"id,y\n1,1\n", "Bees": b"id,y\n1,0\n"}
+    members = {team: web.program(web.token(web.person(team, team))) for team in files}
+
+    def send(team: str, content: bytes) -> Any:
+        key = {"Idempotency-Key": "k1"}
+        return members[team].post(f"{API}/submissions", content=content, headers=key)
+
+    first = {team: send(team, content).json()["request"] for team, content in files.items()}
+    accounts = web.site.accounts
+    (ants, _), (bees, _) = accounts.teams(NAME)
+    accounts.rename_team(ants.team, "Wasps")
+    web.scorer.publisher.publish(names={"Ants": "Wasps"})
+    assert send("Ants", files["Ants"]).json()["request"] == first["Ants"]
+    assert send("Ants", files["Bees"]).status_code == 422
+    accounts.merge_teams(ants.team, bees.team)
+    web.scorer.publisher.publish(names={"Ants": "Bees", "Wasps": "Bees"})
+    for team, content in files.items():  # both used it
+        assert send(team, content).json()["request"] == first[team]
+    assert send("Ants", b"id,y\n").status_code == 422
+
+
 def test_a_request_that_says_its_length_twice_is_refused(web: WebSite) -> None:
     """A proxy in front may take the other length, and the rest for the next request."""
     browser = web.browser()

@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,11 +133,12 @@ class Intake:
         fingerprint: str = "",
         received: datetime | None = None,
         room: Room | None = None,
+        former: Collection[str] = (),
     ) -> tuple[Request, bool]:
         """Store a request and return it, and whether it is new.
 
         A request that repeats the key of the same competition and team is not stored again: the
-        first one is returned.
+        first one is returned. Keys that the team used under its ``former`` names count, too.
 
         Parameters
         ----------
@@ -171,14 +172,15 @@ class Intake:
             # What is stored in it would be gone when this process ends.
             raise sqlite3.DatabaseError(f"{self.path} was removed or replaced while it was open")
         with self._lock, transaction(self._connection) as connection:
-            stored = self._find(competition, team, key)
-            if stored is not None:
-                if (stored.kind, stored.fingerprint) != (kind, fingerprint):
-                    raise RequestKeyError(
-                        f"The idempotency key {key!r} was used for another request of this team. "
-                        f"Use a new key for each new request."
-                    )
-                return stored, False
+            with_key = self._find(competition, team, *former, key=key)
+            for stored in with_key:  # of teams that were merged each may have used it
+                if (stored.kind, stored.fingerprint) == (kind, fingerprint):
+                    return stored, False
+            if with_key:
+                raise RequestKeyError(
+                    f"The idempotency key {key!r} was used for another request of this team. "
+                    f"Use a new key for each new request."
+                )
             if room is not None:
                 self._check_room(competition, team, room)
             row = (
@@ -232,17 +234,19 @@ class Intake:
                 team=False,
             )
 
-    def find(self, competition: str, team: str, key: str) -> Request | None:
-        """Return the request with an idempotency key, or None."""
+    def find(self, competition: str, *names: str, key: str) -> Request | None:
+        """Return the request of a team, by any of its names, with an idempotency key, or None."""
         with self._lock:
-            return self._find(competition, team, key)
+            return next(iter(self._find(competition, *names, key=key)), None)
 
-    def _find(self, competition: str, team: str, key: str) -> Request | None:
-        row = self._connection.execute(
-            "SELECT * FROM requests WHERE competition = ? AND team = ? AND key = ?",
-            (competition, team, key),
-        ).fetchone()
-        return None if row is None else _request(row)
+    def _find(self, competition: str, *names: str, key: str) -> list[Request]:
+        marks = ", ".join("?" * len(names))
+        rows = self._connection.execute(
+            f"SELECT * FROM requests WHERE competition = ? AND team IN ({marks}) AND key = ?"  # noqa: S608
+            " ORDER BY seq",
+            (competition, *names, key),
+        )
+        return [_request(row) for row in rows]
 
     def get(self, request: str) -> Request | None:
         """Return the request with a random id, or None. The caller checks its team."""

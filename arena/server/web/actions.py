@@ -249,13 +249,13 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
         if not (key and _is_stored(call, team, key)):
             check_receives(call, received.complete)
             payload |= _answers(call, team, received.fields)
+        names = all_names(call, team)
         if call.competition.facts.programs is not None:
             opened, facts = open_phases(call, received.complete), call.competition.facts
             # It decides on which inputs the trial runs: teams may not see those of a later one yet.
             phase = payload.setdefault("phase", (*opened, facts.current_phase)[0])
             if phase not in opened and facts.phases and not (key and _is_stored(call, team, key)):
                 raise Problem(409, _("This phase is not open."))
-            names = _all_names(call, team)
             program = await run_in_threadpool(
                 lambda: programs.add(call, team, received, key=key, payload=payload, names=names)
             )
@@ -272,6 +272,7 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
             fingerprint=stored.sha256,
             received=received.complete,
             room=call.competition.room(team),
+            former=names - {team.name},
         )
         return request, new
     finally:
@@ -281,10 +282,9 @@ async def submit(call: Call, received: Received, key: str | None) -> tuple[Reque
 
 def _is_stored(call: Call, team: Team, key: str) -> bool:
     """Return whether a file with this idempotency key is stored and need not be sent again."""
-    name, names = call.competition.name, _all_names(call, team)
-    if call.competition.facts.programs is None:
-        return any(call.site.intake.find(name, team_name, key) for team_name in names)
-    return call.site.runs.find(name, *names, key=key) is not None
+    has_programs = call.competition.facts.programs is not None
+    records = call.site.runs if has_programs else call.site.intake
+    return records.find(call.competition.name, *all_names(call, team), key=key) is not None
 
 
 def given_answers(fields: Mapping[str, str]) -> dict[str, str]:
@@ -445,7 +445,7 @@ def record_name(call: Call, team: Team) -> str:
     return call.competition.published.current_name(team.name)
 
 
-def _all_names(call: Call, team: Team) -> set[str]:
+def all_names(call: Call, team: Team) -> set[str]:
     """Return the name of a team and the former ones."""
     current, names = record_name(call, team), call.competition.published.names()
     return {team.name, *(name for name, now in names.items() if now == current)}
@@ -463,7 +463,7 @@ def has_unfinished_programs(call: Call, team: Team) -> bool:
 
 
 def _programs_of(call: Call, team: Team) -> list[Program]:
-    return call.site.runs.of_team(call.competition.name, *_all_names(call, team))
+    return call.site.runs.of_team(call.competition.name, *all_names(call, team))
 
 
 def _unjudged(call: Call, team: Team) -> list[Request]:
@@ -472,7 +472,7 @@ def _unjudged(call: Call, team: Team) -> list[Request]:
     cursor = competition.state().cursor
     requests = (
         request
-        for name in _all_names(call, team)
+        for name in all_names(call, team)
         for request in call.site.intake.after(competition.name, cursor, 1_000, team=name)
     )
     return sorted(requests, key=lambda request: request.seq)

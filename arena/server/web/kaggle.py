@@ -151,7 +151,8 @@ def _no_such_upload() -> Problem:
 async def _submit(call: Call, secret: str, description: str) -> dict[str, Any]:
     slots, name = call.site.slots, call.competition.name
     key = f"kaggle-{sha256(secret.encode()).hexdigest()[:32]}"
-    request = call.site.intake.find(name, call.team.name, key)  # its answer was lost on the way
+    names = actions.all_names(call, call.team)
+    request = call.site.intake.find(name, *names, key=key)  # its answer was lost on the way
     if request is None:
         slot = slots.slot(secret)
         if slot is None or slot.account != call.account.account or slot.competition != name:
