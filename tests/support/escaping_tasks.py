@@ -61,10 +61,15 @@ def become_daemons() -> None:
     time.sleep(FOREVER)
 
 
+def _descriptors() -> list[int]:
+    """Return those of this process but for the standard streams, however many its parent had."""
+    return [number for number in map(int, os.listdir("/dev/fd")) if number > 2]  # noqa: PTH208
+
+
 def answer_without_end() -> None:
     """Announce an answer of two gigabytes on every pipe, and write a byte of it now and then."""
     pipes = []
-    for descriptor in range(3, 64):
+    for descriptor in _descriptors():
         try:
             os.write(descriptor, struct.pack("!i", 2**31 - 1))
         except OSError:
@@ -186,7 +191,7 @@ def forge(content: str, path: str) -> None:
         ).encode(),
         "deep": b"[" * 4000,
     }[content]
-    for descriptor in range(3, 64):
+    for descriptor in _descriptors():
         try:
             os.write(descriptor, struct.pack("!QQ", len(body), 0) + body)
         except OSError:
