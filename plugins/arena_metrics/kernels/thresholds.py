@@ -25,6 +25,22 @@ def _sums_of_classes(positive: npt.NDArray[np.bool_], weights: WeightArray) -> F
 
 
 @compiled
+def _accept(
+    order: npt.NDArray[np.int32],
+    i: int,
+    positive: npt.NDArray[np.bool_],
+    weights: WeightArray,
+    counts: npt.NDArray[np.generic],
+) -> None:
+    """Add row ``order[i]`` to the ``counts`` (2, B) of accepted positive and negative rows."""
+    row = order[i]
+    prefetch_row(weights, order[max(i - _AHEAD, 0)])
+    of_class = counts[0] if positive[row] else counts[1]
+    for b in range(len(of_class)):
+        of_class[b] += weights[row, b]
+
+
+@compiled
 def _crossing_pass(
     order: npt.NDArray[np.int32],
     first: npt.NDArray[np.bool_],
@@ -49,11 +65,7 @@ def _crossing_pass(
             start -= 1
         group[:] = 0
         for i in range(stop - 1, start - 1, -1):
-            row = order[i]
-            prefetch_row(weights, order[max(i - _AHEAD, 0)])
-            of_class = group[0] if positive[row] else group[1]
-            for b in range(n_resamples):
-                of_class[b] += weights[row, b]
+            _accept(order, i, positive, weights, group)
         if size > 1:
             n_open = 0
             for b in range(n_resamples):
@@ -106,11 +118,7 @@ def _cost_pass(
     n, n_resamples = weights.shape
     counts = np.zeros((2, n_resamples), np.float64)
     for i in range(n - 1, -1, -1):
-        row = order[i]
-        prefetch_row(weights, order[max(i - _AHEAD, 0)])
-        of_class = counts[0] if positive[row] else counts[1]
-        for b in range(n_resamples):
-            of_class[b] += np.float64(weights[row, b])
+        _accept(order, i, positive, weights, counts)
         if first[i]:
             for b in range(n_resamples):
                 cost = counts[0, b] * costs[0, b] + counts[1, b] * costs[1, b]
