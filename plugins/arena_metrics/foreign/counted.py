@@ -74,9 +74,7 @@ class _CountingScorer(Scorer):
         """
         call = partial(self.call, weight=weight)
         counted = returned(self.request, self.request.source, call)
-        counts = None
-        with contextlib.suppress(TypeError, ValueError):
-            counts = np.asarray(counted, dtype=np.float64)
+        counts = _as_array(counted)
         if counts is None or counts.ndim != 2 or not counts.size or not np.isfinite(counts).all():
             raise failed(
                 f"{self.request.name} must return an array of finite numbers with a row for each "
@@ -97,12 +95,17 @@ def _combined(request: Request, sums: FloatArray) -> FloatArray:
     """
     source = replace(request.source, function=COMBINE)
     combined_scores = returned(request, source, lambda combine: combine(sums))
-    scores = None
-    with contextlib.suppress(TypeError, ValueError):
-        scores = np.asarray(combined_scores, dtype=np.float64)
+    scores = _as_array(combined_scores)
     if scores is None or scores.shape != sums.shape[:-1]:
         raise MetricError(
             f"{COMBINE} of {request.source.shown} must return an array with a score for each row "
             "of sums: it gets many rows at once, and sums[..., 0] is the sum of the first count."
         )
     return scores
+
+
+def _as_array(returned_value: Any) -> FloatArray | None:
+    """Return what a function returned as numbers; None: they are none."""
+    with contextlib.suppress(TypeError, ValueError):
+        return np.asarray(returned_value, dtype=np.float64)
+    return None
