@@ -17,12 +17,13 @@ from arena.evaluation.domain import is_defined_on
 from arena.evaluation.predictions import ArrayPredictions
 from arena.evaluation.scores import full_scores
 from arena.interfaces import Metric, faults_of_predictions, faults_of_truth, traits_of
-from arena.types import CompetitionInfo, PredictionKind, RowContext
+from arena.types import PredictionKind, RowContext
 from arena_metrics.catalogue import all_metrics
 from arena_metrics.map_at_k import MapAtK
 from arena_metrics.ndcg import NdcgAtK
 from arena_metrics.segmentation import Dice, IntersectionOverUnion
 from arena_metrics.sklearn_family import ScikitLearn
+from competition_info import info_of
 
 N_ROWS = 24
 LABELS, VALUES = PredictionKind.LABEL, PredictionKind.VALUE
@@ -252,15 +253,7 @@ def test_whether_texts_of_an_example_have_a_score_does_not_depend_on_the_truth(
     words = np.array(WORDS, dtype=object)
     files = [prediction for _, predictions in examples for prediction in predictions]
     files += [np.where(rng.random(N_ROWS) < 0.5, rng.choice(words, N_ROWS), files[0])]
-    info = CompetitionInfo(
-        title="",
-        metric=metric.name,
-        greater_is_better=metric.greater_is_better,
-        kind=PredictionKind.TEXT,
-        id_column="id",
-        columns=("y",),
-        ids=pa.array([str(row) for row in range(N_ROWS)]),
-    )
+    info = info_of(metric, ["y"], [str(row) for row in range(N_ROWS)])
     truths = [truth for truth, _ in examples]
     assert not any(list(faults_of_truth(metric, truth[:, None], info)) for truth in truths)
     valid = [
@@ -280,17 +273,8 @@ def test_whether_a_score_of_texts_is_defined_does_not_depend_on_the_truth(
 ) -> None:
     """What the metric cannot score is refused without the truth; everything else has a score."""
     masks = not isinstance(metric, MapAtK)
-    kind = PredictionKind.TEXT
     ids = pa.array([str(row) for row in range(N_ROWS)])
-    info = CompetitionInfo(
-        title="",
-        metric=metric.name,
-        greater_is_better=True,
-        kind=kind,
-        id_column="id",
-        columns=("y",),
-        ids=ids,
-    )
+    info = info_of(metric, ["y"], ids)
     for own in range(seed, seed + 1) if isinstance(seed, int) else seed:
         rng = np.random.default_rng([7, own])
         truths = [_cells(rng, WORDS[:5], 4) for _ in range(3)]

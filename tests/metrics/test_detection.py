@@ -19,8 +19,9 @@ from arena import BoardSettings, ScoreSettings, SolutionColumns, score
 from arena.competition.record.samples import sample_values
 from arena.errors import InputError, MetricError
 from arena.scoring.submissions import read_truth
-from arena.types import CompetitionInfo, RowContext
+from arena.types import RowContext
 from arena_metrics.detection import MeanAveragePrecision
+from competition_info import info_of
 
 RNG = np.random.default_rng(3)
 TRUTH, SENT = MeanAveragePrecision().example(12, 2, RNG)
@@ -75,7 +76,7 @@ def test_a_detection_of_a_crowd_counts_neither_as_correct_nor_as_wrong() -> None
     names = ("class", "xmin", "ymin", "xmax", "ymax", "iscrowd")
     context = RowContext("id", pa.array(["a"]), names, (*names[:-1], "score"))
     metric = MeanAveragePrecision().for_rows(context)
-    assert metric == MeanAveragePrecision()  # whatever the names of its columns are
+    assert metric == MeanAveragePrecision()  # for any column names
     truth = [["cat", "cat"], ["0", "20"], ["0", "20"], ["10", "40"], ["10", "40"], ["0", "1"]]
     predictions = [
         ["cat", "cat"],
@@ -97,15 +98,7 @@ def test_a_detection_of_a_crowd_counts_neither_as_correct_nor_as_wrong() -> None
 def test_iscrowd_is_0_or_1_or_empty() -> None:
     names = ("class", "xmin", "ymin", "xmax", "ymax", "iscrowd")
     metric = MeanAveragePrecision()
-    info = CompetitionInfo(
-        title="",
-        metric=metric.name,
-        greater_is_better=True,
-        kind=metric.prediction,
-        id_column="id",
-        columns=names,
-        ids=pa.array(["a", "b"]),
-    )
+    info = info_of(metric, names, ["a", "b"])
     of_both = [["cat"] * 3, ["0"] * 3, ["0"] * 3, ["10"] * 3, ["10"] * 3]
     rows = [[*of_both, ["0", " 1", ""]], [*of_both, ["2", "0", "x"]]]
     truth = np.array([[json.dumps(texts) for texts in row] for row in rows], dtype=object)
@@ -134,15 +127,7 @@ def test_boxes_around_crowds_are_cocos() -> None:
         assert metric.score(marked, predictions) == pytest.approx(expected, rel=1e-12)
         assert expected != pytest.approx(MeanAveragePrecision().score(truth, predictions))
     marked[3, 5] = json.dumps(["2"] * len(crowds[3]))
-    info = CompetitionInfo(
-        title="",
-        metric=metric.name,
-        greater_is_better=True,
-        kind=metric.prediction,
-        id_column="id",
-        columns=names,
-        ids=context.ids,
-    )
+    info = info_of(metric, names, context.ids)
     assert {fault.kind for fault in metric.faults_of_truth(marked, info)} == {"not 0 or 1"}
 
 
@@ -204,15 +189,7 @@ def test_boxes_are_scored_from_files(tmp_path: Path) -> None:
 def test_boxes_that_cannot_be_matched_are_faults(row: Any, found: Any) -> None:
     columns = ("xmin", "ymin", "xmax", "ymax", "score")
     metric = MeanAveragePrecision()
-    info = CompetitionInfo(
-        title="",
-        metric=metric.name,
-        greater_is_better=True,
-        kind=metric.prediction,
-        id_column="id",
-        columns=columns,
-        ids=pa.array(["a"]),
-    )
+    info = info_of(metric, columns, ["a"])
     cells = np.array([[json.dumps(["1", text]) for text in row]], dtype=object)
     cells[0, 2:4] = [json.dumps(["3", text]) for text in row[2:4]]
     faults = list(metric.faults(cells, info))

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arena.errors import MetricError, UsageError
 from arena.evaluation.scores import influence_values, resample_block
-from arena.types import CompetitionInfo, PredictionKind
 from arena_metrics.kernels import text_cells
 from arena_metrics.kernels.text_cells import cells_of
 from arena_metrics.map_at_k import MapAtK
 from arena_metrics.segmentation import Dice, IntersectionOverUnion
+from competition_info import info_of
 from kernel_modules import KernelModules
 from thinned import examples
 
@@ -150,16 +149,7 @@ GOOD_MASKS = (
 def test_every_mask_that_cannot_be_scored_is_named() -> None:
     cells = _texts(*BAD_MASKS, *GOOD_MASKS)[:, np.newaxis]
     ids = [f"r{i}" for i in range(len(cells))]
-    kind = PredictionKind.TEXT
-    info = CompetitionInfo(
-        title="",
-        metric="dice",
-        greater_is_better=True,
-        kind=kind,
-        id_column="id",
-        columns=("rle",),
-        ids=pa.array(ids),
-    )
+    info = info_of(Dice(), ["rle"], ids)
     faults = list(Dice().faults(cells, info))
     assert [fault.kind for fault in faults] == list(BAD_MASKS.values())
     assert [fault.id for fault in faults] == ids[: len(BAD_MASKS)]

@@ -27,7 +27,8 @@ from arena.plugin.info import (
     may_implement,
 )
 from arena.plugin.manager import PluginManager
-from arena.types import RULE_FAILED, CompetitionInfo, Fault, PredictionKind
+from arena.types import RULE_FAILED, Fault, PredictionKind
+from competition_info import mae_info
 
 
 class ConstantMetric:
@@ -70,15 +71,7 @@ def manager() -> PluginManager:
     return PluginManager(entry_points=False)
 
 
-COMPETITION = CompetitionInfo(
-    title="",
-    metric="mae",
-    greater_is_better=False,
-    kind=PredictionKind.VALUE,
-    id_column="id",
-    columns=("target",),
-    ids=None,
-)
+COMPETITION = mae_info()
 
 
 def test_each_manager_is_fresh(manager: PluginManager) -> None:

@@ -21,8 +21,9 @@ from arena.scoring.private_board import RankedRows, analyse, study_of
 from arena.scoring.settings import BoardSettings
 from arena.testing import example_study
 from arena.testing.examples import MeanAbsolute, ShareRight
-from arena.types import CompetitionInfo, Finding, PredictionKind
+from arena.types import Finding
 from arena.utils.read_only import read_only
+from competition_info import mae_info
 
 
 class Pair(NamedTuple):
@@ -238,15 +239,7 @@ def test_what_a_hook_hands_over_cannot_be_written_to(hook: str) -> None:
     plugin = type("Plugin", (), {hook: hookimpl(implementations[hook])})
     manager = PluginManager(entry_points=False)
     manager.register(plugin(), "mine")
-    info = CompetitionInfo(
-        title="",
-        metric="mae",
-        greater_is_better=False,
-        kind=PredictionKind.VALUE,
-        id_column="id",
-        columns=("target",),
-        ids=None,
-    )
+    info = mae_info()
     arguments = {"check_submission": (array, info), "competition_finalized": (_held(array), info)}
     getattr(manager, hook)(*arguments.get(hook, (_held(array),)))
     _spoil(arrays[0])

@@ -25,7 +25,6 @@ from arena.plugin.manager import PluginManager
 from arena.plugin.returned import RULES, checked, checked_move
 from arena.types import (
     Chart,
-    CompetitionInfo,
     Fault,
     Finding,
     MetricTraits,
@@ -34,6 +33,7 @@ from arena.types import (
     Section,
     Table,
 )
+from competition_info import mae_info
 from refusals import refusal_of
 
 TABLE = Table("t", ("a", "b"), ((1, "x"), (None, 2.5)))
@@ -286,15 +286,7 @@ def test_the_tables_are_complete() -> None:
         assert set(WRONG[kind]) <= {field.name for field in fields(kind)}
 
 
-INFO = CompetitionInfo(
-    title="",
-    metric="mae",
-    greater_is_better=False,
-    kind=PredictionKind.VALUE,
-    id_column="id",
-    columns=("target",),
-    ids=None,
-)
+INFO = mae_info()
 
 
 @pytest.mark.parametrize(

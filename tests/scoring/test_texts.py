@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from arena.competition.competition import Competition
@@ -20,12 +19,13 @@ from arena.errors import InputError, MetricError
 from arena.evaluation.multi_target import mean_over_targets
 from arena.scoring.columns import meaning_of_columns
 from arena.scoring.validation import validate
-from arena.types import CompetitionInfo, PredictionKind
+from arena.types import PredictionKind
 from arena.utils.parallel import NoProgress
 from arena_metrics.classification import F1, Matthews
 from arena_metrics.pointwise import Accuracy
 from arena_metrics.ranking import RocAuc
 from arena_metrics.segmentation import Dice
+from competition_info import info_of
 from program import run_here, write_csv
 
 N_ROWS = 60
@@ -212,16 +212,7 @@ def test_of_several_targets_the_mean_is_taken_and_each_is_checked() -> None:
     truth = np.array([["1 2", "1 4"], ["", "1 1"]], dtype=object)
     perfect_in_one = np.array([["1 2", ""], ["", ""]], dtype=object)
     assert metric.score(truth, perfect_in_one) == 0.5
-    kind = PredictionKind.TEXT
-    info = CompetitionInfo(
-        title="",
-        metric="dice",
-        greater_is_better=True,
-        kind=kind,
-        id_column="id",
-        columns=("a", "b"),
-        ids=pa.array(["x", "y"]),
-    )
+    info = info_of(metric, ["a", "b"], ["x", "y"])
     wrong = np.array([["1 2", ""], ["", "1"]], dtype=object)
     (fault,) = metric.faults(wrong, info)
     assert (fault.id, fault.column) == ("y", "b")
