@@ -1,9 +1,9 @@
 """Ends a command on Ctrl-C or SIGTERM, also where other code would swallow the exception or crash.
 
-Python raises the exception of a signal in whatever the main thread runs at that moment. Compiled
-modules that import others go on without them, and the one of DuckDB aborts the process; callbacks
-of weak references cannot raise, and a library may have a bare ``except``. Therefore an import is
-finished first, and an exception that is lost is raised again.
+Python raises ``KeyboardInterrupt`` in the code that the main thread runs when the signal comes. If
+that is an import by a compiled module, the module may go on without what it imports, or abort the
+process, as DuckDB's does. Callbacks of weak references cannot raise it, and a library may catch it
+in a bare ``except``. Therefore an import is finished first, and a lost exception is raised again.
 """
 
 from __future__ import annotations

@@ -107,11 +107,11 @@ class CombinedMetric(BaseMetric):
     @property
     def traits(self) -> MetricTraits:
         """What all metrics need; the range of the combined score."""
-        each = [traits_of(column.metric) for column in self.columns]
-        lows, highs = zip(*(traits.score_range for traits in each), strict=True)
-        most = [traits.max_classes for traits in each if traits.max_classes is not None]
-        limits = [traits.time_limit for traits in each if traits.time_limit is not None]
-        memory = [traits.memory_limit for traits in each if traits.memory_limit is not None]
+        all_traits = [traits_of(column.metric) for column in self.columns]
+        lows, highs = zip(*(traits.score_range for traits in all_traits), strict=True)
+        most = [traits.max_classes for traits in all_traits if traits.max_classes is not None]
+        limits = [traits.time_limit for traits in all_traits if traits.time_limit is not None]
+        memory = [traits.memory_limit for traits in all_traits if traits.memory_limit is not None]
         weights = self._weights_of_columns()
         mean = (float(weights @ lows), float(weights @ highs))
         # How many rows each task has is not known here.
@@ -126,20 +126,20 @@ class CombinedMetric(BaseMetric):
             "mean_rank": (1.0, np.inf),
         }
         return replace(
-            each[0],
-            prediction_range=joint([traits.prediction_range for traits in each]),
-            truth_range=joint([traits.truth_range for traits in each]),
+            all_traits[0],
+            prediction_range=joint([traits.prediction_range for traits in all_traits]),
+            truth_range=joint([traits.truth_range for traits in all_traits]),
             row_range=None,
             score_range=ends[self.combination.how],
-            needs_every_class=any(traits.needs_every_class for traits in each),
-            stratify_by_class=all(traits.stratify_by_class for traits in each),
+            needs_every_class=any(traits.needs_every_class for traits in all_traits),
+            stratify_by_class=all(traits.stratify_by_class for traits in all_traits),
             max_classes=min(most, default=None),
             time_limit=sum(limits) or None,
             memory_limit=max(memory, default=None),
             extra_columns=tuple(
-                dict.fromkeys(name for traits in each for name in traits.extra_columns)
+                dict.fromkeys(name for traits in all_traits for name in traits.extra_columns)
             ),
-            row_weights=all(traits.row_weights for traits in each),
+            row_weights=all(traits.row_weights for traits in all_traits),
         )
 
     @property

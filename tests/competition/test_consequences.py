@@ -1,4 +1,4 @@
-"""Whatever releases scores again or marks a published result is said, and nothing else is."""
+"""Commands say which scores they release again and which published results they mark."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ def test_the_context_of_some_rows_has_their_groups_and_tasks() -> None:
     )
     rows = np.array([1, 2, 3])
     part, of_task = part_of_context(context, rows), part_of_context(context, rows, "t")
-    for one in (part, of_task):
-        assert one.ids.to_pylist() == ["b", "c", "d"]
-        assert one.extra["age"].tolist() == [1.0, 2.0, 3.0]
-        assert one.clusters is not None
-        assert one.clusters.tolist() == [1, 1, 0]
+    for part_context in (part, of_task):
+        assert part_context.ids.to_pylist() == ["b", "c", "d"]
+        assert part_context.extra["age"].tolist() == [1.0, 2.0, 3.0]
+        assert part_context.clusters is not None
+        assert part_context.clusters.tolist() == [1, 1, 0]
     assert part.tasks is not None
     assert (part.tasks.tolist(), part.task_names) == ([1, 0, 1], ("s", "t"))
     assert of_task.tasks is not None

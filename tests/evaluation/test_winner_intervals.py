@@ -67,8 +67,8 @@ def test_resamples_without_a_score_are_left_out():
     resampled = joint(0.5, 2, 300)
     holed = np.insert(resampled, 7, np.nan, axis=1)
     with_gaps, without = (
-        best_score_interval(errors_of([0.8, 0.7]), each, greater_is_better=True, level=0.9)
-        for each in (resampled, holed)
+        best_score_interval(errors_of([0.8, 0.7]), scores, greater_is_better=True, level=0.9)
+        for scores in (resampled, holed)
     )
     assert with_gaps == without
 
@@ -203,7 +203,7 @@ def test_independent_submissions_cost_at_most_bonferroni():
 
 
 def test_contenders_beyond_a_block_of_rows_count():
-    """Three hundred that err together are one, whichever of them is independent of the others."""
+    """299 submissions with the same errors and another one count as two, wherever it stands."""
     for position in (0, 299):
         shared, own = joint(0.0, 2, 120)
         resampled = np.tile(shared, (300, 1))
@@ -244,7 +244,7 @@ def test_ten_nodes_in_the_tail_are_needed(level, joint_value):
 def test_a_team_allows_for_its_own_candidates_jointly(
     study_of, metrics, correlated_labels, resamples
 ):
-    """Four candidates that err alike count as one, if the resamples are enough to show it."""
+    """Four candidates with equal errors count as one if there are enough resamples to show it."""
     truth, predictions = correlated_labels(np.random.default_rng(0), np.full(2, 0.8), 400)
     predictions = predictions[[0, 0, 0, 0, 1]]
     every = study_of(metrics["accuracy"], truth, predictions, resamples=resamples)

@@ -271,7 +271,7 @@ def test_what_cannot_be_asked_for_is_said_at_once(
     metrics: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(FOLDER)
-    sentences = {asked: refusal_of(ArenaError, metrics.resolve, asked) for asked in REFUSED}
+    sentences = {name: refusal_of(ArenaError, metrics.resolve, name) for name in REFUSED}
     text = json.dumps(sentences, indent=0).replace(str(FOLDER), "FOLDER")
     check_kept("foreign-metrics-refused.json", f"{text}\n")
     for option in ("time_limit=1e-9", "memory_limit=1e-9", "lower_is_better=false", "rows=any"):
@@ -282,13 +282,13 @@ def test_the_form_of_a_submission_follows_from_the_options(
     metrics: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(FOLDER)
-    for asked, modality in {
+    for specification, modality in {
         "kaggle:kaggle_fbeta.py": PlainTable(empty_cells=True),
         "kaggle:kaggle_fbeta.py(rows=any)": ROW_SETS,
         "plain:mae": PlainTable(empty_cells=False),
         "evalai:evalai_metric.py(format=raw)": WHOLE_FILE,
     }.items():
-        assert metrics.resolve(asked).modality == modality
+        assert metrics.resolve(specification).modality == modality
     assert (ROW_SETS.most_rows, SeveralNumbers().most_rows) == (10_000, 10_000)
 
 
@@ -379,7 +379,7 @@ def test_a_settled_metric_is_named_from_the_home_of_its_competition(
     (home / "competition.yaml").write_text("tasks: [{scoring_program: code}]")
     (home / "code" / "metadata").write_text("command: python3 own.py")
     monkeypatch.chdir(tmp_path)
-    for asked, parameters, settled in (
+    for specification, parameters, kept_specification in (
         ("kaggle:c/code/own.py", {"time_limit": 9}, "kaggle:code/own.py(time_limit=9)"),
         ("kaggle:own.py", {}, f"kaggle:{tmp_path}/own.py"),
         (":c/code/own.py:agreement", {}, "code/own.py:agreement"),
@@ -388,9 +388,9 @@ def test_a_settled_metric_is_named_from_the_home_of_its_competition(
         (":own:agreement", {}, f"own:agreement(folder='{tmp_path}')"),
         ("codabench:c", {}, "codabench:."),
     ):
-        prefix, _, rest = asked.partition(":")
+        prefix, _, rest = specification.partition(":")
         family = families.family_of(prefix).within(home)
-        assert family.settle(rest, parameters) == settled
+        assert family.settle(rest, parameters) == kept_specification
 
 
 def test_code_runs_as_it_is_written_and_its_last_line_is_named(tmp_path: Path) -> None:

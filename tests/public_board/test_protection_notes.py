@@ -133,10 +133,10 @@ def test_the_submissions_that_are_tried_are_the_kept_ones(monkeypatch: pytest.Mo
 def test_of_several_targets_the_public_rows_of_the_first_are_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[Any] = []
+    calls: list[Any] = []
 
     def tried(*given: Any, **options: Any) -> Revealed:
-        asked.append((given[2].tolist(), given[3], options))
+        calls.append((given[2].tolist(), given[3], options))
         return Revealed(0.0, 0.0)
 
     monkeypatch.setattr(advice, "rows_revealed", tried)
@@ -149,7 +149,7 @@ def test_of_several_targets_the_public_rows_of_the_first_are_tried(
     for usage, rows in ((FIVE_ROWS.usage, [0, 1, 0, 1]), (FIVE_ROWS.usage[::-1], [1, 0, 1, 1])):
         part = replace(both, usage=usage)
         advice.revealed_by_one(accuracy, "full", part, MANAGER, targets=3, teams=2)
-        assert asked.pop() == (rows, 2, {"targets": 3, "teams": 2})
+        assert calls.pop() == (rows, 2, {"targets": 3, "teams": 2})
     single = np.array([Usage.PUBLIC] + [Usage.PRIVATE] * 4, dtype=np.uint8)
     assert advice.revealed_by_one(accuracy, "full", replace(both, usage=single), MANAGER) is None
     pair = np.array([Usage.PUBLIC] * 2 + [Usage.PRIVATE] * 3, dtype=np.uint8)

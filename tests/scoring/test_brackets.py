@@ -65,8 +65,10 @@ def test_ranks_within_brackets_are_those_worked_out_by_hand() -> None:
     assert [table.title for table in finding.tables] == [
         f"{name}: ranks among its own, with all 3 brackets at once at 95%" for name in ranks
     ]
-    one = {"students": BRACKETS["students"]}
-    alone = boards(score(table, files, metric="accuracy", brackets=one, resamples=20, workers=1))
+    students_only = {"students": BRACKETS["students"]}
+    alone = boards(
+        score(table, files, metric="accuracy", brackets=students_only, resamples=20, workers=1)
+    )
     assert [table.title for table in alone.tables] == ["students: ranks among its own at 95%"]
 
 

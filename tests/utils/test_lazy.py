@@ -71,20 +71,20 @@ def test_pandas_is_left_out_once_and_not_where_it_is_used(monkeypatch: pytest.Mo
 def test_numpy_has_its_compiler_of_fortran_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "numpy.f2py", raising=False)
     monkeypatch.delattr(np, "f2py", raising=False)
-    asked: list[str] = []
+    imported_names: list[str] = []
     real = importlib.import_module
 
     def import_module(name: str) -> Any:
-        asked.append(name)
+        imported_names.append(name)
         return real(name)
 
     monkeypatch.setattr(importlib, "import_module", import_module)
     for name, is_there in (("numpy", False), ("scipy.special", False), ("scipy", True)):
         assert lazy.WithoutUnused().find_spec(name, None) is None
         assert ("f2py" in vars(np)) is is_there
-    assert not asked
+    assert not imported_names
     assert hasattr(np.f2py, "run_main")
-    assert asked == ["numpy.f2py"]
+    assert imported_names == ["numpy.f2py"]
     kept = vars(np)["f2py"] = sys.modules["numpy.f2py"]
     lazy.WithoutUnused().find_spec("scipy", None)
     assert vars(np)["f2py"] is kept

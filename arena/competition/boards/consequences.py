@@ -93,7 +93,7 @@ def _changed(before: Mapping[int, bool], after: Mapping[int, bool]) -> tuple[Any
 def _has_mark(state: CompetitionState) -> dict[int, bool]:
     """Return whether each published result of any phase has a mark, by its version.
 
-    A retracted one has none, and is left out.
+    Retracted results have no mark and are left out.
     """
     if not state.store.results():
         return {}

@@ -337,7 +337,7 @@ class Postman:
     def _results(self, competition: CompetitionSite, facts: CompetitionFacts) -> Iterator[Mail]:
         """Yield a mail for each file that has a result and whose sender asked for mails before.
 
-        Who has left the team meanwhile may not see the result.
+        A person who has left the team since then gets none: only the team may see the result.
         """
         accounts = self._site.accounts
         since = accounts.result_mails(competition.name) if facts.server.smtp_host else {}
