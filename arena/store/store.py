@@ -584,6 +584,10 @@ class Store:
             for events in select_events_backwards(cursor, block):
                 yield from reversed(events)
 
+    def last_sequence(self) -> int:
+        """Return the sequence of the last event; 0 if there is none."""
+        return next((event.sequence for event in self.last_events(1)), 0)
+
     def watch_times(self) -> None:
         """Warn from now on of each new event that has a time before the last one."""
         self._times = TimeCheck()
@@ -683,8 +687,7 @@ class Store:
         if self.database.journal is None:
             return 0
         sequences = [sequence for sequence, _ in self.database.journal.read_end().events]
-        last = next((event.sequence for event in self.last_events(1)), 0)
-        return max(0, last - max(sequences, default=0))
+        return max(0, self.last_sequence() - max(sequences, default=0))
 
     def journal_faults(self) -> tuple[str, ...]:
         """Return what arena does not write into the journal, or only once and in order.

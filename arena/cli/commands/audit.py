@@ -248,7 +248,7 @@ def _after(store: Store, since: str | None) -> tuple[int, list[str]]:
     if not _is_number(since):
         sequence = store.sequence_of(since)
         return sequence or 0, [] if sequence else [*missing_hash((), since)]
-    last = next((event.sequence for event in store.last_events(1)), 0)
+    last = store.last_sequence()
     if int(since) > last:
         return 0, [f"The record ends with event {last}, before event {since}."]
     return int(since), []

@@ -110,12 +110,12 @@ def consequences_since(state: CompetitionState) -> Callable[[CompetitionState], 
 
     It returns None if nothing was.
     """
-    had_mark, last = _has_mark(state), _last_sequence(state)
+    had_mark, last = _has_mark(state), state.store.last_sequence()
 
     def changed(after: CompetitionState) -> str | None:
-        if _last_sequence(after) == last:
+        if after.store.last_sequence() == last:
             return None
-        events = [event for event in after.store.events(*CAUSES) if event.sequence > last]
+        events = after.store.each_event(*CAUSES, after=last)
         rebuilds = sum(event.payload.get("rebuilds", 0) for event in events)
         marks, unmarks = _changed(had_mark, _has_mark(after))
         fields = {"rebuilds": rebuilds, "marks": marks, "unmarks": unmarks}
@@ -146,7 +146,3 @@ def text_of_changed_marks(
     if not marks and not unmarks:
         return ""
     return consequences_text({"marks": marks, "unmarks": unmarks}, past=past)
-
-
-def _last_sequence(state: CompetitionState) -> int:
-    return max((event.sequence for event in state.store.last_events(1)), default=0)
